@@ -5,9 +5,10 @@ import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { holdCall } from "./hold-call.ts";
 import { stayDuringCall } from "./stay-during-call.ts";
 
-// Rotates several keys of a keyspace together. The second test continues where the first one ended.
+// Rotates several keys of a keyspace together. Each test continues where the previous one ended.
 
 let page: Page;
 let path: { readonly workspaceId: string; readonly keyspaceId: string };
@@ -63,6 +64,7 @@ test("selected keys get new secrets, which are offered as a file, and the old on
     dialog().getByRole("button", { name: "Rotate 2 keys" }).click(),
   );
   await dialog().getByText("2 keys were rotated.").waitFor();
+  await dialog().getByText("would interpret as a formula begins with an apostrophe.").waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await page.getByText("2 keys selected").waitFor({ state: "detached" });
   const rotated = await download();
@@ -89,4 +91,41 @@ test("all keys of a consumer are rotated without an overlap, and closing without
   await page.keyboard.press("Escape");
   await dialog().waitFor({ state: "detached" });
   expect(await codesOf([...secrets, ...rotated])).toEqual(["NOT_FOUND", "NOT_FOUND", "VALID", "VALID"]);
+});
+
+test("a rotation that ends after the user left the page doesn't return them to the keys", async () => {
+  await page.setViewportSize({ width: 1280, height: 720 });
+  await page.goto(keyspaceUrl);
+  await page.getByRole("checkbox", { name: "Select Other" }).check();
+  await page.getByRole("button", { name: "Rotate", exact: true }).press("Enter");
+  const call = await holdCall(page, "issuedKeyBulk.rotate");
+  await dialog().getByRole("button", { name: "Rotate 1 key" }).click();
+  await call.isSent;
+  await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Profile" }).press("Enter");
+  await page
+    .getByRole("dialog", { name: "Leave this page?" })
+    .getByRole("button", { name: "Leave page" })
+    .click();
+  await page.getByRole("heading", { name: "Profile", level: 1 }).waitFor();
+  const response = page.waitForResponse(/issuedKeyBulk\.rotate/);
+  call.release();
+  await (await response).finished();
+  await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+  expect(new URL(page.url()).pathname).toBe("/account/profile");
+});
+
+test("says that no key was rotated if all of them were deleted since they were selected", async () => {
+  const { issuedKeys } = proceduresOf(page);
+  await page.goto(keyspaceUrl);
+  await page.getByRole("checkbox", { name: "Select Other" }).check();
+  await page.getByRole("button", { name: "Rotate", exact: true }).press("Enter");
+  await dialog().getByText("1 key gets a new secret").waitFor();
+  const { items } = await issuedKeys.list.query({ ...path, search: "Other" });
+  for (const { id } of items) await issuedKeys.delete.mutate({ ...path, id });
+  await dialog().getByRole("button", { name: "Rotate 1 key" }).click();
+  await dialog().getByRole("heading", { name: "No key was rotated" }).waitFor();
+  await dialog().getByText("No key was rotated. 1 key was already deleted.").waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await dialog().getByRole("button", { name: "Done" }).click();
+  await dialog().waitFor({ state: "detached" });
 });

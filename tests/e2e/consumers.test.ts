@@ -233,7 +233,7 @@ test("an external ID with any characters has a page, which links and reloads ope
   }
 });
 
-test("cuts a key that is pasted in place of an external ID, so that no URL contains it", async () => {
+test("cuts a key that is pasted in place of a name or an external ID, so that no URL contains it", async () => {
   const [, secret] = secrets;
   const urls: string[] = [];
   page.on("request", (request) => urls.push(request.url()));
@@ -242,11 +242,19 @@ test("cuts a key that is pasted in place of an external ID, so that no URL conta
   await page.getByRole("searchbox", { name: "Search consumers" }).fill(secret);
   await page.getByRole("heading", { name: `No consumer matches “${start}”` }).waitFor();
   expect(page.url()).toContain(`q=${start}`);
+  // Pasted again, it doesn't change the URL.
+  await page.getByRole("searchbox", { name: "Search consumers" }).fill(secret);
+  expect(await page.getByRole("searchbox", { name: "Search consumers" }).inputValue()).toBe(start);
+  await page.goto(keyspaceUrl.slice(0, keyspaceUrl.lastIndexOf("/")));
+  await page.getByRole("searchbox", { name: "Search keyspaces" }).fill(secret);
+  await page.getByRole("heading", { name: `No keyspace matches “${start}”` }).waitFor();
   await page.goto(keyspaceUrl);
   const filter = page.getByRole("textbox", { name: "External ID" });
   await filter.fill(secret);
   await page.getByRole("heading", { name: "No key matches the filters" }).waitFor();
   expect(page.url()).toContain(`consumer=${start}`);
+  expect(await filter.inputValue()).toBe(start);
+  await filter.fill(secret);
   expect(await filter.inputValue()).toBe(start);
   expect(urls.filter((url) => url.includes(secret))).toEqual([]);
   expect(page.url()).not.toContain(secret);

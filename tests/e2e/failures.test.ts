@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { loseResponse } from "./lose-response.ts";
 import { openKeys } from "./open-keys.ts";
 import { untilFocused } from "./until-focused.ts";
 
@@ -173,3 +174,46 @@ test("shows under the URL of a webhook why the server rejected it", async () => 
   await page.keyboard.press("Enter");
   await page.getByRole("dialog").getByRole("button", { name: "Copy secret" }).waitFor();
 });
+
+/** Dialogs that create something, whose form must not be sent again blindly. */
+const creations = [
+  { open: "New webhook", procedure: "webhooks.create", path: "webhooks", list: "webhooks" },
+  { open: "New keyspace", procedure: "keyspaces.create", path: "keyspaces", list: "keyspaces" },
+  {
+    open: "New service account",
+    procedure: "serviceAccounts.create",
+    path: "members/service-accounts",
+    list: "service accounts",
+  },
+  { open: "New API key", procedure: "apiKeys.create", path: undefined, list: "API keys" },
+  { open: "New workspace", procedure: "workspaces.create", path: "settings", list: undefined },
+];
+
+test.each(creations)(
+  "says after a lost response that what $open creates may exist, and lists it",
+  async ({ open, procedure, path, list }) => {
+    const { page } = await environment.browser.reopen();
+    await enter(page, environment.baseUrl, `${procedure}@example.com`);
+    const { slug } = await getWorkspace(page);
+    await page.goto(`${environment.baseUrl}${path ? `/w/${slug}/${path}` : "/account/api-keys"}`);
+    if (list) {
+      await page.getByRole("button", { name: open }).first().click();
+    } else {
+      await page.getByRole("button", { name: /^Workspace: / }).click();
+      await page.getByRole("menuitem", { name: open }).click();
+    }
+    const dialog = page.getByRole("dialog", { name: open });
+    await untilFocused(dialog);
+    const name = open === "New webhook" ? "https://example.com/lost" : "Lost";
+    await dialog.getByLabel(open === "New webhook" ? "URL" : "Name", { exact: true }).fill(name);
+    if (open === "New keyspace") await dialog.getByLabel("Prefix", { exact: true }).fill("lost");
+    await loseResponse(page, procedure);
+    await dialog.getByRole("button", { name: /^Create/ }).click();
+    await dialog
+      .getByRole("alert")
+      .filter({ hasText: /The server didn’t respond\. The [a-z ]+ may have been created\./ })
+      .filter({ hasText: list ? `list of ${list}` : "list of workspaces" })
+      .waitFor();
+    if (list) await page.getByRole("link", { name, includeHidden: true }).first().waitFor();
+  },
+);

@@ -1,11 +1,12 @@
-import type { Page, Route } from "playwright-core";
+import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { callsOf, loseResponse } from "./lose-response.ts";
 import { untilFocused } from "./until-focused.ts";
 
-// What the pages and dialogs of keyspaces and issued keys show and keep when calls fail.
+// What the pages and dialogs of keyspaces and issued keys show and keep when calls fail, or when others change something.
 
 const environment = prepareEnvironment();
 
@@ -24,11 +25,8 @@ async function addKeyspace(name: string) {
   });
   const keyspaceList = `/w/${slug}/keyspaces`;
   const keyspace = `${keyspaceList}/${keyspaceId}`;
-  return { page, keyspaceList, keyspace, key: `${keyspace}/keys/${issued.id}` };
+  return { page, workspaceId, keyspaceId, keyspaceList, keyspace, key: `${keyspace}/keys/${issued.id}` };
 }
-
-/** Matches calls of a procedure, also in a batch with others. */
-const callsOf = (procedure: string) => new RegExp(`/trpc/([^?]*,)?${procedure.replace(".", "\\.")}([,?]|$)`);
 
 /** Makes calls of a procedure fail with an internal error, but not others in the same batch, until the route is removed. */
 async function breakCalls(page: Page, procedure: string): Promise<void> {
@@ -162,15 +160,6 @@ test("keeps the input of a keyspace and of an issued key if saving fails, and sa
   }
 });
 
-/** Loses the response to the next call of a procedure, which the server performs. */
-async function loseResponse(page: Page, procedure: string): Promise<void> {
-  const lose = async (route: Route) => {
-    await route.fetch();
-    await route.abort();
-  };
-  await page.route(callsOf(procedure), lose, { times: 1 });
-}
-
 test("after a lost response, says that the balance may have changed, and shows the current one", async () => {
   const { page, key } = await addKeyspace("lost-credits");
   const dialog = dialogOf(page);
@@ -204,4 +193,28 @@ test("after a lost response, says that the key may have been issued, and lists i
   await dialog.getByRole("button", { name: "Issue key", exact: true }).click();
   await dialog.getByRole("alert").filter({ hasText: "The key may have been issued." }).waitFor();
   await page.getByRole("link", { name: "Initech", includeHidden: true }).waitFor();
+});
+
+test("issues a key with the lifetime that the form showed, although the default was changed since", async () => {
+  const { page, workspaceId, keyspaceId, keyspace } = await addKeyspace("former-default");
+  const { keyspaces, issuedKeys } = proceduresOf(page);
+  const path = { workspaceId, keyspaceId };
+  const setLifetime = async (defaultLifetimeDays: number) => {
+    const { version } = await keyspaces.get.query(path);
+    await keyspaces.update.mutate({ ...path, version, changes: { defaultLifetimeDays } });
+  };
+  await setLifetime(30);
+  const dialog = dialogOf(page);
+  await page.goto(environment.baseUrl + keyspace);
+  await page.getByRole("button", { name: "Issue key", exact: true }).click();
+  await untilFocused(dialog);
+  await dialog.getByLabel("Name", { exact: true }).fill("Initech");
+  await setLifetime(1);
+  await dialog.getByRole("button", { name: "Issue key", exact: true }).click();
+  await dialog.getByRole("textbox", { name: "Key", exact: true }).waitFor();
+  const { items } = await issuedKeys.list.query({ ...path, search: "Initech" });
+  const [days] = items.map(({ createdAt, expiresAt }) => Date.parse(expiresAt ?? "") - Date.parse(createdAt));
+  expect(Math.round((days ?? 0) / 86_400_000)).toBe(30);
+  await dialog.getByRole("button", { name: "Copy command" }).click();
+  await dialog.getByRole("button", { name: "Done" }).click();
 });

@@ -5,6 +5,8 @@ import { callOpen } from "../support/open-call.ts";
 import { createKey, enter, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { loseResponse } from "./lose-response.ts";
+import { returnToTab } from "./return-to-tab.ts";
 import { stayDuringCall } from "./stay-during-call.ts";
 import { untilFocused } from "./until-focused.ts";
 
@@ -206,6 +208,42 @@ test("a member’s overview lists only their own keys, and says so", async () =>
     "Your unused API keys",
   ])
     await grace.getByRole("heading", { name, exact: true }).waitFor();
+});
+
+/** Opens the dialog that removes Grace, and offers to replace her keys. */
+async function offerReplacement(): Promise<void> {
+  await rowOf("Grace Hopper").getByRole("button", { name: "Remove Grace Hopper" }).click();
+  await untilFocused(dialogOf());
+  await dialogOf().getByRole("button", { name: "Replace with service account keys" }).click();
+}
+
+test("the keys to replace follow those that the person has", async () => {
+  const { apiKeys } = proceduresOf(grace);
+  const create = (count: string) => dialogOf().getByRole("button", { name: `Create ${count}` });
+  await offerReplacement();
+  await create("1 key").waitFor();
+  const { id } = await apiKeys.create.mutate({ name: "Reports" });
+  await returnToTab(ada, () => create("2 keys").isVisible());
+  await apiKeys.delete.mutate({ id });
+  await returnToTab(ada, () => create("1 key").isVisible());
+  await dialogOf()
+    .getByRole("checkbox", { name: /^Pipeline/ })
+    .uncheck();
+  await create("0 keys").and(ada.locator(":disabled")).waitFor();
+  await dialogOf().getByRole("button", { name: "Cancel" }).click();
+  await dialogOf().waitFor({ state: "detached" });
+});
+
+test("after a lost response, says that the service account may have been created, and lists it", async () => {
+  await offerReplacement();
+  await dialogOf().getByLabel("Name of the service account").fill("Lost");
+  await loseResponse(ada, "offboarding.replaceKeys");
+  await dialogOf().getByRole("button", { name: "Create 1 key" }).click();
+  const alert = dialogOf().getByRole("alert");
+  await alert.filter({ hasText: "The service account may have been created." }).waitFor();
+  await ada.getByRole("row", { includeHidden: true }).filter({ hasText: "Lost" }).waitFor();
+  await dialogOf().getByRole("button", { name: "Cancel" }).click();
+  await dialogOf().waitFor({ state: "detached" });
 });
 
 test("a service account takes over the integration, while the person stays", async () => {

@@ -316,6 +316,24 @@ test.each(dialogs)("asks before Escape or Back discards the input of a dialog: $
   await named.waitFor({ state: "detached" });
 });
 
+test("asks before a rate limit is discarded that was added after another field was edited and restored", async () => {
+  await open(keyspacePage.path(), "Production");
+  await press("Edit");
+  const dialog = page.getByRole("dialog", { name: "Edit keyspace" });
+  await untilFocused(dialog);
+  const name = dialog.getByLabel("Name", { exact: true });
+  await name.fill("Staging");
+  await name.fill("Production");
+  await dialog.getByRole("button", { name: "Add rate limit" }).click();
+  await dialog.getByLabel("Limit name").and(focused()).waitFor();
+  await page.keyboard.press("Escape");
+  await keep().click();
+  await question().waitFor({ state: "detached" });
+  await dialog.getByRole("button", { name: /^Remove limit/ }).click();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+});
+
 test("a dialog asks only about its own input, and the new workspace opens without a question", async () => {
   await open(`/w/${slug}/settings`, "Settings");
   const description = page.getByRole("textbox", { name: "Description" });

@@ -7,6 +7,7 @@ import { startWebhookReceiver } from "../support/webhook-receiver.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { failCalls } from "./fail-calls.ts";
+import { loseResponse } from "./lose-response.ts";
 import { returnToTab } from "./return-to-tab.ts";
 import { stayDuringCall } from "./stay-during-call.ts";
 import { untilFocused } from "./until-focused.ts";
@@ -146,6 +147,26 @@ test("rotates the secret after asking for the password, and edits the webhook", 
   await page.getByText("All events, including future ones").waitFor();
 });
 
+test("says that another rotation ends the overlap of the older secret, also after a lost response", async () => {
+  const { webhooks } = proceduresOf(page);
+  const path = { workspaceId: workspace.id, id: new URL(page.url()).pathname.split("/").at(-1) ?? "" };
+  const { version } = await webhooks.get.query(path);
+  await page.getByRole("button", { name: "Rotate secret" }).click();
+  await untilFocused(dialog());
+  await dialog().getByText("that older secret stops signing messages immediately").waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await loseResponse(page, "webhooks.rotateSecret");
+  await dialog().getByRole("button", { name: "Rotate secret" }).click();
+  await dialog()
+    .getByRole("alert")
+    .filter({ hasText: "The secret may have been rotated. If it was, and you rotate it again," })
+    .and(focused())
+    .waitFor();
+  expect((await webhooks.get.query(path)).version).toBe(version + 1);
+  await dialog().getByRole("button", { name: "Cancel" }).click();
+  await dialog().waitFor({ state: "detached" });
+});
+
 test("an edit keeps what someone else changed at the same time", async () => {
   const { webhooks } = proceduresOf(page);
   const path = { workspaceId: workspace.id, id: new URL(page.url()).pathname.split("/").at(-1) ?? "" };
@@ -211,14 +232,16 @@ test("disables, enables and deletes the webhook", async () => {
   await page.getByRole("heading", { name: "No webhooks yet" }).waitFor();
 });
 
-test("a viewer sees why the page is empty, and no entry in the navigation", async () => {
+test("a viewer sees why the pages are empty, and no entry in the navigation", async () => {
   const { page: linus } = await environment.browser.open();
   await enter(linus, environment.baseUrl, "linus@example.com");
   await environment.command([
     ...["member", "add", "--workspace", workspace.id],
     ...["--user", "linus@example.com", "--role", "viewer"],
   ]);
-  await linus.goto(`${environment.baseUrl}/w/${workspace.slug}/webhooks`);
-  await linus.getByText("Your role can’t manage webhooks").waitFor();
+  for (const path of ["webhooks", "webhooks/whk_123"]) {
+    await linus.goto(`${environment.baseUrl}/w/${workspace.slug}/${path}`);
+    await linus.getByText("Your role can’t manage webhooks").waitFor();
+  }
   expect(await linus.getByRole("navigation", { name: "Main" }).getByText("Webhooks").count()).toBe(0);
 });

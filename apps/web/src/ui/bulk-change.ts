@@ -41,6 +41,12 @@ interface BulkActionTexts<Item> {
   readonly preview?: (items: readonly Item[]) => ReactElement;
 }
 
+/** Why an item wasn't changed. */
+export interface BulkFailure extends FormFailureProps {
+  /** An error code of the API, or `NO_ANSWER` if the API did not respond. */
+  readonly code: string;
+}
+
 /** The selected items of a list. */
 export interface BulkItems<Item> {
   readonly items: readonly Item[];
@@ -50,7 +56,7 @@ export interface BulkItems<Item> {
   /** A sentence about items, such as whether they have been used. */
   readonly describe?: (items: readonly Item[]) => string;
   /** Returns the failure to show for an error; undefined if the item no longer exists, so that nothing is left to do. */
-  readonly describeError: (error: unknown) => FormFailureProps | undefined;
+  readonly describeError: (error: unknown) => BulkFailure | undefined;
   /** Loads the list again. */
   readonly refresh: () => Promise<unknown>;
 }

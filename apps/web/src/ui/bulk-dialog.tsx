@@ -7,15 +7,16 @@ import { ConfirmActions } from "./confirm-actions.tsx";
 import { countOf } from "./count.ts";
 import dialogClasses from "./dialog.module.css";
 import { FormDialog } from "./form-dialog.tsx";
-import { FormFailure, type FormFailureProps } from "./form-failure.tsx";
-import { type IssuedSecret, IssuedSecrets } from "./issued-secrets.tsx";
+import { FormFailure } from "./form-failure.tsx";
+import { IssuedSecrets } from "./issued-secrets.tsx";
+import { type BulkResult, type ItemFailure, runBulkChange } from "./run-bulk-change.ts";
 import { usePendingSecrets } from "./uncopied-secrets.ts";
 import { watchPage } from "./watch-page.ts";
 
 const idle = { done: 0, isBusy: false, failures: [], secrets: [] };
 
-/** The number of concurrent requests. The API processes the changes of one user sequentially. */
-const chunkSize = 10;
+const lostResponse =
+  "The server didn’t respond. The change may have been made. Check the list before you try again.";
 /** How many names a sentence contains. */
 const maxNames = 3;
 
@@ -37,17 +38,17 @@ export function BulkDialog({ change, onClose, onDone }: BulkDialogProps): ReactE
   usePendingSecrets(isBusy && pending?.issued !== undefined);
   const confirm = async (confirmed: BulkChange) => {
     const isPageOpen = watchPage();
-    const { failed, changedCount, isShown } = await run(confirmed);
+    const { failures: failed, done, isShown } = await run(confirmed);
     // Selecting the items that failed navigates, which would return the user to the list that they have left.
     if (!isPageOpen()) {
       onClose();
-      notifications.show({ message: `${describeResults(confirmed, failed.length, changedCount)}.` });
+      notifications.show({ message: `${describeResults(confirmed, failed, done)}.` });
       return;
     }
-    onDone(failed);
+    onDone(failed.map(({ index }) => index));
     if (isShown) return;
     onClose();
-    notifications.show({ message: describeDone(confirmed, changedCount) });
+    notifications.show({ message: describeDone(confirmed, done) });
     focusPage();
   };
   const close = () => {
@@ -59,9 +60,7 @@ export function BulkDialog({ change, onClose, onDone }: BulkDialogProps): ReactE
     <FormDialog
       isOpen={pending !== undefined}
       isBusy={isBusy}
-      title={
-        pending && (hasResults ? describeResults(pending, failures.length, doneCount) : `${pending.title}?`)
-      }
+      title={pending && (hasResults ? describeResults(pending, failures, doneCount) : `${pending.title}?`)}
       size={480}
       onClose={close}
       onClosed={reset}
@@ -115,11 +114,6 @@ function focusPage(): void {
   document.getElementById("content")?.focus();
 }
 
-interface ItemFailure extends FormFailureProps {
-  /** The position of the item. */
-  readonly index: number;
-}
-
 interface FailuresProps {
   readonly change: BulkChange;
   readonly failures: readonly ItemFailure[];
@@ -129,7 +123,7 @@ interface FailuresProps {
 
 /** Why items failed. The items with the same reason are listed together. */
 function Failures({ change, failures, doneCount }: FailuresProps): ReactElement {
-  const byReason = Map.groupBy(failures, ({ message }) => message);
+  const byReason = Map.groupBy(failures, (failure) => (isUnknown(failure) ? lostResponse : failure.message));
   return (
     <>
       <p className={dialogClasses.words}>
@@ -159,12 +153,20 @@ function countDone({ nouns: [singular, plural], done }: BulkChange, count: numbe
 }
 
 /** The title of the results. */
-function describeResults(change: BulkChange, failureCount: number, doneCount: number): string {
-  return failureCount > 0 ? describeFailed(change, failureCount) : countDone(change, doneCount);
+function describeResults(change: BulkChange, failures: readonly ItemFailure[], doneCount: number): string {
+  return failures.length > 0 ? describeFailed(change, failures) : countDone(change, doneCount);
 }
 
-function describeFailed({ nouns: [singular, plural], done }: BulkChange, count: number): string {
-  return `${countOf(count, `${singular} wasn’t`, `${plural} weren’t`)} ${done}`;
+function describeFailed({ nouns: [singular, plural], done }: BulkChange, failures: readonly ItemFailure[]) {
+  const { length: count } = failures;
+  return failures.some(isUnknown)
+    ? `${countOf(count, singular, plural)} may not have been ${done}`
+    : `${countOf(count, `${singular} wasn’t`, `${plural} weren’t`)} ${done}`;
+}
+
+/** Whether the response was lost, so that the item may have been changed. */
+function isUnknown({ code }: ItemFailure): boolean {
+  return code === "NO_ANSWER";
 }
 
 function listNames(names: readonly string[]): string {
@@ -172,44 +174,21 @@ function listNames(names: readonly string[]): string {
   return names.slice(0, maxNames).join(", ") + (others > 0 ? ` and ${others} more` : "");
 }
 
-interface BulkState {
-  readonly done: number;
+interface BulkState extends BulkResult {
   readonly isBusy: boolean;
-  readonly failures: readonly ItemFailure[];
-  readonly secrets: readonly IssuedSecret[];
 }
 
-/** Changes items in chunks. If a change fails, the other items are still changed. */
 function useBulkChange() {
   const [state, setState] = useState<BulkState>(idle);
   const reset = () => setState(idle);
-  /** Returns the positions of the items that failed, how many were changed, and whether there is something to show. */
-  const run = async ({ names, runs, describeError, refresh }: BulkChange) => {
-    setState({ ...idle, isBusy: true });
-    const failures: ItemFailure[] = [];
-    const secrets: IssuedSecret[] = [];
-    let done = 0;
-    for (let start = 0; start < runs.length; start += chunkSize) {
-      const chunk = runs.slice(start, start + chunkSize);
-      const results = await Promise.allSettled(chunk.map((runOne) => runOne()));
-      for (const [offset, result] of results.entries()) {
-        const index = start + offset;
-        const failure = result.status === "rejected" ? describeError(result.reason) : undefined;
-        if (failure) failures.push({ ...failure, index });
-        if (result.status === "rejected") continue;
-        const { isChanged, secret } = result.value;
-        if (isChanged) done += 1;
-        if (secret !== undefined) secrets.push({ name: names[index] ?? "", secret });
-      }
-      setState({ ...idle, done, isBusy: true });
-    }
-    await refresh();
-    setState({ ...idle, done, failures, secrets });
-    return {
-      failed: failures.map(({ index }) => index),
-      changedCount: done,
-      isShown: failures.length > 0 || secrets.length > 0,
-    };
+  /** Returns the result, and whether there is something to show. */
+  const run = async (change: BulkChange) => {
+    const showProgress = (done: number) => setState({ ...idle, done, isBusy: true });
+    showProgress(0);
+    const result = await runBulkChange(change, showProgress);
+    await change.refresh();
+    setState({ ...result, isBusy: false });
+    return { ...result, isShown: result.failures.length > 0 || result.secrets.length > 0 };
   };
   return { ...state, run, doneCount: state.done, reset };
 }

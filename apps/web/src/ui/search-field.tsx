@@ -9,6 +9,8 @@ interface SearchFieldProps {
   readonly label: string;
   readonly placeholder: string;
   readonly maxLength: number;
+  /** Cuts what must not be in the URL from a text, and from the field too. */
+  readonly cut?: (text: string) => string;
   /** The search in the URL. */
   readonly search: string;
   readonly onSearch: (text: string) => void;
@@ -16,7 +18,7 @@ interface SearchFieldProps {
 
 /** Searches 200 ms after the last keystroke, and follows the URL. */
 export function SearchField(props: SearchFieldProps): ReactElement {
-  const { label, placeholder, maxLength, search, onSearch } = props;
+  const { label, placeholder, maxLength, cut = (typed) => typed, search, onSearch } = props;
   const [text, setText] = useDelayedText({
     value: search,
     read: (typed) => (typed.trim() === "" ? "" : typed),
@@ -33,7 +35,7 @@ export function SearchField(props: SearchFieldProps): ReactElement {
       spellCheck={false}
       leftSection={<IconSearch size={16} />}
       value={text}
-      onChange={(event) => setText(event.currentTarget.value)}
+      onChange={(event) => setText(cut(event.currentTarget.value))}
     />
   );
 }

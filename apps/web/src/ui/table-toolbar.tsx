@@ -14,6 +14,7 @@ export interface TableToolbarProps {
         /** The accessible name, such as "Search API keys". */
         readonly label: string;
         readonly placeholder: string;
+        readonly cut?: (text: string) => string;
       }
     | undefined;
   /** Other filters. */

@@ -2,6 +2,7 @@ import { Select } from "@mantine/core";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { type ReactElement, useState } from "react";
+import { describeFailure, type Failure } from "../../server/failure.ts";
 import { findHomeWorkspace } from "../../server/remembered-workspace.ts";
 import { trpc } from "../../server/trpc.ts";
 import type { SecretFormProps } from "../../ui/secret-dialog.tsx";
@@ -64,11 +65,18 @@ function NewApiKeyForm({
     restrictions.clearErrors();
     setTemplate(name);
   };
+  const refresh = () => {
+    void queryClient.invalidateQueries({ queryKey: trpc.apiKeys.pathKey() });
+    void queryClient.invalidateQueries({ queryKey: trpc.serviceAccounts.keys.pathKey() });
+  };
   const handlers = {
     onSuccess: ({ key }: { readonly key: string }, { name }: { readonly name: string }) => {
       onCreated({ name, secret: key });
-      void queryClient.invalidateQueries({ queryKey: trpc.apiKeys.pathKey() });
-      void queryClient.invalidateQueries({ queryKey: trpc.serviceAccounts.keys.pathKey() });
+      refresh();
+    },
+    // If the response was lost, the key may be in the list.
+    onError: (error: unknown) => {
+      if (describeFailure(error).code === "NO_ANSWER") refresh();
     },
   };
   const create = useMutation(trpc.apiKeys.create.mutationOptions(handlers));
@@ -91,6 +99,7 @@ function NewApiKeyForm({
           onChange={(name) => applyTemplate(name as TemplateName)} // One of the options.
         />
       }
+      describe={describeCreation}
       onSave={(values, settings) => {
         const key = { ...values, ...(settings && { settings }) };
         return serviceAccount
@@ -99,4 +108,10 @@ function NewApiKeyForm({
       }}
     />
   );
+}
+
+function describeCreation({ code, message }: Failure): string {
+  return code === "NO_ANSWER"
+    ? "The server didn’t respond. The key may have been created. If it’s in the list of API keys, rotate or delete it, because its secret can’t be shown."
+    : message;
 }

@@ -83,18 +83,17 @@ function Consumers({ workspace, keyspace, onIssue }: ConsumersProps): ReactEleme
   const navigate = route.useNavigate();
   const path = { workspaceId: workspace.id, keyspaceId: keyspace.id };
   const list = useExaminedList(useGrowingList(useConsumers(path, search)));
-  const navigation = useTableNavigation<ConsumersSearch>({ navigate, isSection: true });
-  const table = {
-    ...navigation,
-    change: (next: Parameters<typeof navigation.change>[0]) =>
-      navigation.change(next.q === undefined ? next : { ...next, q: cutCompleteKey(next.q) }),
-  };
+  const table = useTableNavigation<ConsumersSearch>({ navigate, isSection: true });
   const columns = useMemo(() => consumerColumns(workspace.slug), [workspace.slug]);
   const isFiltered = search.q !== undefined;
   return (
     <GrowingTable
       label="Consumers"
-      searchField={{ label: "Search consumers", placeholder: "Search by the start of external IDs" }}
+      searchField={{
+        label: "Search consumers",
+        placeholder: "Search by the start of external IDs",
+        cut: cutCompleteKey,
+      }}
       list={list}
       nouns={nouns}
       total="uncounted"

@@ -61,6 +61,10 @@ function Form({
     initialValues: { ...valuesOfNewKey(keyspace), externalId },
     defaultLifetimeDays: keyspace.defaultLifetimeDays,
   }));
+  // Sent if the user left the default, which may have changed since.
+  const defaultExpiry = defaultLifetimeDays !== null && {
+    expiresAt: { inSeconds: defaultLifetimeDays * 86_400 },
+  };
   return (
     <IssuedKeyForm
       initialValues={initialValues}
@@ -69,7 +73,9 @@ function Form({
       error={create.error}
       lostResponse="The server didn’t respond. The key may have been issued. If it’s in the list of keys, rotate or delete it, because its secret can’t be shown."
       isBusy={create.isPending}
-      onSubmit={(fields) => create.mutate({ workspaceId, keyspaceId: keyspace.id, fields })}
+      onSubmit={(fields) =>
+        create.mutate({ workspaceId, keyspaceId: keyspace.id, fields: { ...defaultExpiry, ...fields } })
+      }
       onCancel={onCancel}
     />
   );

@@ -54,12 +54,7 @@ export function IssuedKeys(props: IssuedKeysProps): ReactElement {
   const filters = { ...search, ...(owner && { consumer: owner.externalId }) };
   const keys = useIssuedKeys(path, keyspace.prefix, filters);
   const loaded = useExaminedList(useGrowingList(keys));
-  const navigation = useTableNavigation<IssuedKeysSearch>({ navigate: onSearch, isSection: true });
-  const table = {
-    ...navigation,
-    change: (next: Parameters<typeof navigation.change>[0]) =>
-      navigation.change(next.q === undefined ? next : { ...next, q: cutSecret(next.q, keyspace.prefix) }),
-  };
+  const table = useTableNavigation<IssuedKeysSearch>({ navigate: onSearch, isSection: true });
   useNewKeys(owner);
   const isOfConsumer = owner !== undefined;
   const columns = useMemo(() => {
@@ -76,7 +71,11 @@ export function IssuedKeys(props: IssuedKeysProps): ReactElement {
     <RecentUsageProvider path={path} pages={keys.data?.pages}>
       <GrowingTable
         label="Keys"
-        searchField={{ label: "Search keys", placeholder: "Name or first characters" }}
+        searchField={{
+          label: "Search keys",
+          placeholder: "Name or first characters",
+          cut: (text) => cutSecret(text, keyspace.prefix),
+        }}
         filters={
           <>
             <FilterSelect
@@ -90,9 +89,10 @@ export function IssuedKeys(props: IssuedKeysProps): ReactElement {
               <TextFilter
                 label="External ID"
                 maxLength={maxLength.externalId}
+                cut={cutCompleteKey}
                 isComplete={() => true}
                 value={consumer}
-                onChoose={(consumer) => table.change({ consumer: consumer && cutCompleteKey(consumer) })}
+                onChoose={(consumer) => table.change({ consumer })}
               />
             )}
             <TextFilter
@@ -136,7 +136,7 @@ export function IssuedKeys(props: IssuedKeysProps): ReactElement {
               search={q}
               hasFilters={hasFilters}
               level={3}
-              onClear={() => navigation.change(noFilters)}
+              onClear={() => table.change(noFilters)}
             >
               Search covers the start of names and the first characters of keys.{" "}
               {owner ? "The filter matches permissions" : "Filters match external IDs and permissions"}{" "}

@@ -14,6 +14,7 @@ import { LostAccess } from "../../ui/lost-access.tsx";
 import { NoMatch } from "../../ui/no-match.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
+import { cutCompleteKey } from "./key-search.ts";
 import { keyspaceColumns } from "./keyspace-columns.tsx";
 import { KeyspaceUseProvider } from "./keyspace-use.tsx";
 import { defaultKeyspaceSort, type KeyspacesSearch, keyspaceStatusTitles } from "./keyspaces-search.ts";
@@ -77,7 +78,11 @@ function Keyspaces({ workspace, onCreate }: KeyspacesProps): ReactElement {
     <KeyspaceUseProvider workspaceId={workspace.id} pages={keyspaces.data?.pages}>
       <GrowingTable
         label="Keyspaces"
-        searchField={{ label: "Search keyspaces", placeholder: "Name, prefix or environment" }}
+        searchField={{
+          label: "Search keyspaces",
+          placeholder: "Name, prefix or environment",
+          cut: cutCompleteKey,
+        }}
         filters={
           <FilterSelect
             label="Status"

@@ -1,6 +1,7 @@
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { describeFailure } from "../../server/failure.ts";
 import { type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { KeyspaceForm } from "./keyspace-form.tsx";
@@ -26,12 +27,17 @@ export function NewKeyspaceDialog(props: NewKeyspaceDialogProps): ReactElement {
 function Form({ workspace, onClose }: NewKeyspaceDialogProps): ReactElement {
   const queryClient = useQueryClient();
   const navigate = useNavigate();
+  const refresh = () => queryClient.invalidateQueries({ queryKey: trpc.keyspaces.list.pathKey() });
   const create = useMutation(
     trpc.keyspaces.create.mutationOptions({
       onSuccess: (keyspace) => {
         const path = { workspaceId: workspace.id, keyspaceId: keyspace.id };
         queryClient.setQueryData(trpc.keyspaces.get.queryKey(path), keyspace);
-        void queryClient.invalidateQueries({ queryKey: trpc.keyspaces.list.pathKey() });
+        void refresh();
+      },
+      // If the response was lost, the keyspace may be in the list.
+      onError: (error) => {
+        if (describeFailure(error).code === "NO_ANSWER") void refresh();
       },
     }),
   );
@@ -40,6 +46,7 @@ function Form({ workspace, onClose }: NewKeyspaceDialogProps): ReactElement {
       initialValues={emptyKeyspace}
       action="Create keyspace"
       error={create.error}
+      lostResponse="The server didn’t respond. The keyspace may have been created. If it’s in the list of keyspaces, use it, or delete it before you try again."
       isBusy={create.isPending}
       onSubmit={(fields, markSaved) =>
         create.mutate(

@@ -5,6 +5,7 @@ import { type BulkRotation, trpc } from "../../server/trpc.ts";
 import { countOf } from "../../ui/count.ts";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { usePendingSecrets } from "../../ui/uncopied-secrets.ts";
+import { watchPage } from "../../ui/watch-page.ts";
 import { refreshKeys } from "./refresh-keys.ts";
 import { RotatedKeys } from "./rotated-keys.tsx";
 import type { KeyspacePath } from "./use-keyspaces.ts";
@@ -16,7 +17,7 @@ interface RotateIssuedKeysDialogProps {
   readonly choice: { readonly keyIds: readonly string[] } | { readonly externalId: string };
   /** How many keys are expected to get a new secret. */
   readonly keyCount: number;
-  /** Called when the keys have new secrets, which the dialog still shows. */
+  /** Called when the keys have new secrets, which the dialog still shows, unless the user has opened another page. */
   readonly onRotated?: () => void;
   readonly onClose: () => void;
 }
@@ -39,7 +40,7 @@ export function RotateIssuedKeysDialog(props: RotateIssuedKeysDialogProps): Reac
       isOpen={isOpen}
       isBusy={isRotating}
       closeOnClickOutside={!result}
-      title={result ? "Download the new secrets" : title}
+      title={result ? titleOf(result) : title}
       size={520}
       onClose={close}
     >
@@ -49,9 +50,10 @@ export function RotateIssuedKeysDialog(props: RotateIssuedKeysDialogProps): Reac
         <Form
           {...props}
           onCancel={close}
-          onDone={(rotation) => {
+          onDone={(rotation, isPageOpen) => {
             setResult(rotation);
-            onRotated?.();
+            // Clearing the selection navigates, which would return the user to the list that they have left.
+            if (isPageOpen) onRotated?.();
           }}
         />
       )}
@@ -59,8 +61,12 @@ export function RotateIssuedKeysDialog(props: RotateIssuedKeysDialogProps): Reac
   );
 }
 
+function titleOf({ rotated }: BulkRotation): string {
+  return rotated.length > 0 ? "Download the new secrets" : "No key was rotated";
+}
+
 interface FormProps extends RotateIssuedKeysDialogProps {
-  readonly onDone: (result: BulkRotation) => void;
+  readonly onDone: (result: BulkRotation, isPageOpen: boolean) => void;
   readonly onCancel: () => void;
 }
 
@@ -68,8 +74,9 @@ interface FormProps extends RotateIssuedKeysDialogProps {
 function Form({ path, choice, keyCount, onDone, onCancel }: FormProps): ReactElement {
   const rotate = useMutation(
     trpc.issuedKeyBulk.rotate.mutationOptions({
-      onSuccess: (result) => {
-        onDone(result);
+      onMutate: watchPage,
+      onSuccess: (result, _input, isPageOpen) => {
+        onDone(result, isPageOpen());
         void refreshKeys();
       },
     }),

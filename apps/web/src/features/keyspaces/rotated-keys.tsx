@@ -29,11 +29,11 @@ export function RotatedKeys({
   return (
     <>
       <p className={classes.words} role="status">
-        {countOf(rotated.length, "key was", "keys were")} rotated.{" "}
+        {hasSecrets ? countOf(rotated.length, "key was", "keys were") : "No key was"} rotated.{" "}
         {notFound.length > 0 &&
-          `${countOf(notFound.length, "other key was", "other keys were")} already deleted. `}
+          `${hasSecrets ? countOf(notFound.length, "other key was", "other keys were") : countOf(notFound.length, "key was", "keys were")} already deleted. `}
         {hasSecrets &&
-          "The file lists each key with its ID, name, external ID and new secret. The secrets won’t be shown again. Give each consumer only their own, and then delete the file."}
+          "The file lists each key with its ID, name, external ID and new secret. Text that a spreadsheet would interpret as a formula begins with an apostrophe. The secrets won’t be shown again. Give each consumer only their own, and then delete the file."}
       </p>
       <p className={secretClasses.warning} role="alert">
         {isWarningShown &&

@@ -1,5 +1,6 @@
 import type { UseFormReturnType } from "@mantine/form";
 import type { ReactElement, ReactNode } from "react";
+import { changedFields } from "../../ui/changed-fields.ts";
 import dialogClasses from "../../ui/dialog.module.css";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormActions } from "../../ui/form-actions.tsx";
@@ -34,7 +35,8 @@ export function SettingsForm<Values extends IssuedKeyValues | KeyspaceValues | C
   props: FrameProps<Values>,
 ): ReactElement {
   const { form, action, error, lostResponse, isBusy, notice, onSubmit, onCancel, children } = props;
-  useUnsavedInput(form.isDirty);
+  // After a field was edited, `isDirty` is only about edited fields, so it misses a limit that was added or removed.
+  useUnsavedInput(() => Object.keys(changedFields(form.getInitialValues(), form.getValues())).length > 0);
   const failure = useFieldIssues(form, error);
   return (
     <form

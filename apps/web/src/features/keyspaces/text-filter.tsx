@@ -7,6 +7,8 @@ interface TextFilterProps {
   /** The accessible name and the placeholder, such as "Permission". */
   readonly label: string;
   readonly maxLength: number;
+  /** Cuts what must not be in the URL from a text, and from the field too. */
+  readonly cut?: (text: string) => string;
   /** Whether a text can be filtered by; an incomplete one changes nothing. */
   readonly isComplete: (text: string) => boolean;
   /** What to enter, shown while the text is incomplete. */
@@ -18,7 +20,7 @@ interface TextFilterProps {
 
 /** A filter by an exact text in the toolbar of a table. It applies 200 ms after the last keystroke, and follows the URL. */
 export function TextFilter(props: TextFilterProps): ReactElement {
-  const { label, maxLength, isComplete, error, value = "", onChoose } = props;
+  const { label, maxLength, cut = (typed) => typed, isComplete, error, value = "", onChoose } = props;
   const [text, setText] = useDelayedText({
     value,
     read: (typed) => (typed.trim() === "" || isComplete(typed.trim()) ? typed.trim() : undefined),
@@ -35,7 +37,7 @@ export function TextFilter(props: TextFilterProps): ReactElement {
       spellCheck={false}
       value={text}
       error={text.trim() !== "" && !isComplete(text.trim()) && error}
-      onChange={(event) => setText(event.currentTarget.value)}
+      onChange={(event) => setText(cut(event.currentTarget.value))}
     />
   );
 }

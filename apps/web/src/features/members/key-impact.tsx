@@ -15,6 +15,9 @@ import { isAffected, KeyEffect, KeyName } from "./affected-key.tsx";
 import classes from "./key-impact.module.css";
 import { ReplacementKeys } from "./replacement-keys.tsx";
 
+const lostResponse =
+  "The server didn’t respond. The service account may have been created. If it’s in the list of service accounts, delete it before you try again, because its keys can’t be shown.";
+
 interface KeyImpactProps {
   readonly workspace: SessionWorkspace;
   readonly member: Pick<Member, "userId" | "name">;
@@ -55,6 +58,11 @@ export function KeyImpact(props: KeyImpactProps): ReactElement | null {
       onSuccess: () => {
         void queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() });
         onReplaced();
+      },
+      // If the response was lost, the service account may be in the list.
+      onError: (error) => {
+        if (describeFailure(error).code === "NO_ANSWER")
+          void queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() });
       },
     }),
   );
@@ -123,13 +131,15 @@ function Impact(props: ImpactProps): ReactElement {
   const { isReplacing, failure, onReplace } = props;
   /** Undefined until the user has chosen to replace keys. */
   const [isOffered, setIsOffered] = useState<boolean>();
-  const [selected, setSelected] = useState<ReadonlySet<string>>(() => new Set(keys.map(({ id }) => id)));
+  // The keys can be loaded again, with others.
+  const [deselected, setDeselected] = useState<ReadonlySet<string>>(new Set());
+  const selected = keys.filter(({ id }) => !deselected.has(id));
   const suggestedName = `${member.name.slice(0, 85)}’s integrations`; // At most 100 characters.
   const [name, setName] = useState(suggestedName);
   useUnsavedInput(() => isOffered === true && name !== suggestedName);
   const select = (id: string, isSelected: boolean) =>
-    setSelected(
-      (before) => new Set(isSelected ? [...before, id] : [...before].filter((other) => other !== id)),
+    setDeselected(
+      (before) => new Set(isSelected ? [...before].filter((other) => other !== id) : [...before, id]),
     );
   const isInvalid = collapseSpaces(name) === "";
   return (
@@ -148,7 +158,7 @@ function Impact(props: ImpactProps): ReactElement {
                 kind="checkbox"
                 label={<KeyName apiKey={key} />}
                 help={<KeyEffect apiKey={key} isRemoval={isRemoval} />}
-                isChosen={selected.has(key.id)}
+                isChosen={!deselected.has(key.id)}
                 onChoose={(isChosen) => select(key.id, isChosen)}
               />
             ) : (
@@ -167,7 +177,12 @@ function Impact(props: ImpactProps): ReactElement {
           And {countOf(omitted, "key that is used less", "keys that are used less")}.
         </p>
       )}
-      {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
+      {failure && (
+        <FormFailure
+          message={failure.code === "NO_ANSWER" ? lostResponse : failure.message}
+          requestId={failure.requestId}
+        />
+      )}
       {isOffered ? (
         <>
           <TextInput
@@ -185,10 +200,15 @@ function Impact(props: ImpactProps): ReactElement {
             </Button>
             <BusyButton
               loading={isReplacing}
-              disabled={isInvalid || selected.size === 0}
-              onClick={() => onReplace(collapseSpaces(name), [...selected])}
+              disabled={isInvalid || selected.length === 0}
+              onClick={() =>
+                onReplace(
+                  collapseSpaces(name),
+                  selected.map(({ id }) => id),
+                )
+              }
             >
-              Create {countOf(selected.size, "key", "keys")}
+              Create {countOf(selected.length, "key", "keys")}
             </BusyButton>
           </Group>
         </>

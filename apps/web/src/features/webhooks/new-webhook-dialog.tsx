@@ -1,5 +1,6 @@
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
+import { describeFailure } from "../../server/failure.ts";
 import { type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { SecretDialog, type SecretFormProps } from "../../ui/secret-dialog.tsx";
 import { WebhookForm } from "./webhook-form.tsx";
@@ -34,11 +35,16 @@ interface FormProps extends SecretFormProps {
 /** Unmounts when the webhook is created, so that its mutation, whose response has the secret, is garbage collected. */
 function Form({ workspace, onCreated, onCancel }: FormProps): ReactElement {
   const queryClient = useQueryClient();
+  const refresh = () => queryClient.invalidateQueries({ queryKey: trpc.webhooks.pathKey() });
   const create = useMutation(
     trpc.webhooks.create.mutationOptions({
       onSuccess: ({ secret }) => {
         onCreated({ name: "", secret });
-        void queryClient.invalidateQueries({ queryKey: trpc.webhooks.pathKey() });
+        void refresh();
+      },
+      // If the response was lost, the webhook may be in the list.
+      onError: (error) => {
+        if (describeFailure(error).code === "NO_ANSWER") void refresh();
       },
     }),
   );
@@ -47,6 +53,7 @@ function Form({ workspace, onCreated, onCancel }: FormProps): ReactElement {
       initialValues={emptyWebhook}
       action="Create webhook"
       error={create.error}
+      lostResponse="The server didn’t respond. The webhook may have been created. If it’s in the list of webhooks, rotate its secret or delete it, because the secret can’t be shown."
       isBusy={create.isPending}
       onSubmit={(fields) => create.mutate({ workspaceId: workspace.id, ...fields })}
       onCancel={onCancel}

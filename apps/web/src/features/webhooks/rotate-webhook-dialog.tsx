@@ -4,6 +4,7 @@ import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { trpc, type Webhook } from "../../server/trpc.ts";
 import classes from "../../ui/dialog.module.css";
+import { describeExactly } from "../../ui/elapsed.ts";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { SecretDialog, type SecretFormProps } from "../../ui/secret-dialog.tsx";
@@ -19,6 +20,9 @@ const overlaps = [
   { value: "0", label: "Not at all" },
 ];
 const defaultOverlap = "86400";
+/** A webhook has at most one old secret. After another rotation, the server knows none of its secrets. */
+const lostResponse =
+  "The server didn’t respond. The secret may have been rotated. If it was, and you rotate it again, the secret that your server has stops signing messages immediately, and your server rejects messages until it has the new secret.";
 
 interface RotateWebhookDialogProps {
   readonly workspaceId: string;
@@ -55,9 +59,15 @@ function Form(props: RotateWebhookDialogProps & SecretFormProps): ReactElement {
         onCreated({ name: "", secret });
         void showWebhook(queryClient, workspaceId, rotated);
       },
+      // If the response was lost, the page and the form can show that the secret was rotated.
+      onError: (error) => {
+        if (describeFailure(error).code === "NO_ANSWER")
+          void queryClient.invalidateQueries({ queryKey: trpc.webhooks.pathKey() });
+      },
     }),
   );
   const failure = rotate.error ? describeFailure(rotate.error) : undefined;
+  const { formerSecretExpiresAt } = webhook;
   return (
     <form
       className={classes.form}
@@ -71,7 +81,19 @@ function Form(props: RotateWebhookDialogProps & SecretFormProps): ReactElement {
         The webhook gets a new secret. Until the overlap ends, messages have two signatures, so that your
         server can verify them with either secret.
       </p>
-      {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
+      {formerSecretExpiresAt !== null && (
+        <p className={classes.words}>
+          The secret before the current one also signs messages until{" "}
+          {describeExactly(new Date(formerSecretExpiresAt))}. If you rotate the secret now, that older secret
+          stops signing messages immediately. First make sure that your server has the current one.
+        </p>
+      )}
+      {failure && (
+        <FormFailure
+          message={failure.code === "NO_ANSWER" ? lostResponse : failure.message}
+          requestId={failure.requestId}
+        />
+      )}
       <Select
         label="Also sign with the old secret"
         data={overlaps}

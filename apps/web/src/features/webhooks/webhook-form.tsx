@@ -16,6 +16,8 @@ interface WebhookFormProps {
   /** The label of the button that submits. */
   readonly action: string;
   readonly error: unknown;
+  /** What to show if the server didn't respond, for a change that must not be repeated blindly. */
+  readonly lostResponse?: string;
   /** Shown above the fields. */
   readonly notice?: ReactNode;
   readonly isBusy: boolean;
@@ -27,7 +29,7 @@ const settings = [["hasAllActions", "actions"]] as const;
 
 /** The form of a new webhook, or of an edit. */
 export function WebhookForm(props: WebhookFormProps): ReactElement {
-  const { initialValues, action, error, notice, isBusy, onSubmit, onCancel } = props;
+  const { initialValues, action, error, lostResponse, notice, isBusy, onSubmit, onCancel } = props;
   const form = useForm<WebhookValues>({
     name: "webhook",
     mode: "controlled",
@@ -52,7 +54,10 @@ export function WebhookForm(props: WebhookFormProps): ReactElement {
     >
       {notice}
       {failure && !hasIssueOf(form, failure, fieldOf) && (
-        <FormFailure message={failure.message} requestId={failure.requestId} />
+        <FormFailure
+          message={(failure.code === "NO_ANSWER" && lostResponse) || failure.message}
+          requestId={failure.requestId}
+        />
       )}
       <WebhookFields form={form} />
       <FormActions action={action} isSticky isBusy={isBusy} onCancel={onCancel} />

@@ -26,6 +26,7 @@ import { TestMessageButton } from "./test-message-button.tsx";
 import { useWebhook } from "./use-webhooks.ts";
 import { WebhookDangerSection } from "./webhook-danger-section.tsx";
 import { describeWebhookStatus } from "./webhook-status.ts";
+import { WebhooksForbidden } from "./webhooks-forbidden.tsx";
 
 const route = getRouteApi("/app/w/$slug/webhooks/$webhookId");
 const editDialog = {
@@ -40,11 +41,8 @@ const rotateDialog = {
 /** A webhook: its settings, and the log of its deliveries. */
 export function WebhookPage(): ReactElement {
   const { workspace } = route.useRouteContext();
-  const { webhookId: id } = route.useParams();
   const access = useWorkspaceAccess(workspace);
   const sessionChanges = useSessionChanges();
-  const query = useWebhook({ workspaceId: workspace.id, id });
-  const failure = useLoadingFailure(query);
   if (access.isLost) {
     return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
@@ -53,6 +51,26 @@ export function WebhookPage(): ReactElement {
       Webhooks
     </Link>
   );
+  return access.can("webhooks:manage") ? (
+    <Loaded workspace={workspace} parent={parent} />
+  ) : (
+    <>
+      <PageHeader title="Webhook" parent={parent} explanation="Receives events of the audit log." />
+      <WebhooksForbidden slug={workspace.slug} access={access} />
+    </>
+  );
+}
+
+interface LoadedProps {
+  readonly workspace: SessionWorkspace;
+  /** A link to the list of webhooks. */
+  readonly parent: ReactElement;
+}
+
+function Loaded({ workspace, parent }: LoadedProps): ReactElement {
+  const { webhookId: id } = route.useParams();
+  const query = useWebhook({ workspaceId: workspace.id, id });
+  const failure = useLoadingFailure(query);
   if (isNotFound(query.error)) {
     return (
       <>

@@ -1,9 +1,8 @@
 import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPlus } from "@tabler/icons-react";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { type ReactElement, useMemo } from "react";
-import { describeHolders, withArticle } from "../../server/roles.ts";
 import type { SessionWorkspace, Webhook } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
@@ -20,6 +19,7 @@ import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { useWebhooks } from "./use-webhooks.ts";
 import { bulkWebhooks, webhookActions } from "./webhook-bulk-actions.ts";
 import { webhookColumns } from "./webhook-columns.tsx";
+import { WebhooksForbidden } from "./webhooks-forbidden.tsx";
 import { defaultWebhookSort, type WebhooksSearch, webhookStatusTitles } from "./webhooks-search.ts";
 
 const route = getRouteApi("/app/w/$slug/webhooks");
@@ -54,22 +54,7 @@ export function WebhooksPage(): ReactElement {
       {isAllowed ? (
         <Webhooks workspace={workspace} onCreate={creation.open} />
       ) : (
-        <EmptyPanel
-          title="Your role can’t manage webhooks"
-          action={
-            <Button
-              variant="default"
-              renderRoot={(props) => (
-                <Link {...props} to="/w/$slug/members" params={{ slug: workspace.slug }} />
-              )}
-            >
-              View members
-            </Button>
-          }
-        >
-          You are {withArticle(access.role)} here; only {describeHolders(access.holders("webhooks:manage"))}{" "}
-          can see and change them.
-        </EmptyPanel>
+        <WebhooksForbidden slug={workspace.slug} access={access} />
       )}
       <LazyDialog
         source={newWebhookDialog}

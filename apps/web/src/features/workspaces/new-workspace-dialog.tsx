@@ -20,6 +20,9 @@ interface NewWorkspaceDialogProps {
   readonly onClose: () => void;
 }
 
+const lostResponse =
+  "The server didn’t respond. The workspace may have been created. Before you try again, reload the page, and look for it in the list of workspaces.";
+
 export function NewWorkspaceDialog({ isOpen, onClose }: NewWorkspaceDialogProps): ReactElement {
   const isCreating = useIsMutating({ mutationKey: trpc.workspaces.create.mutationKey() }) > 0;
   return (
@@ -60,7 +63,10 @@ function NewWorkspaceForm({ onClose }: Pick<NewWorkspaceDialogProps, "onClose">)
       }, focusFirstError(form.getInputNode))}
     >
       {failure && !hasIssueOf(form, failure) && (
-        <FormFailure message={failure.message} requestId={failure.requestId} />
+        <FormFailure
+          message={failure.code === "NO_ANSWER" ? lostResponse : failure.message}
+          requestId={failure.requestId}
+        />
       )}
       <TextInput
         {...form.getInputProps("name")}

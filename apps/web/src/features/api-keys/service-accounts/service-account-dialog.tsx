@@ -1,5 +1,6 @@
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
+import { describeFailure } from "../../../server/failure.ts";
 import { roleTitles } from "../../../server/roles.ts";
 import { type Role, type ServiceAccount, type SessionWorkspace, trpc } from "../../../server/trpc.ts";
 import { useConflict } from "../../../server/use-conflict.tsx";
@@ -39,14 +40,24 @@ const newAccount = { name: "", role: "member" } as const;
 
 function NewForm(props: ServiceAccountDialogProps): ReactElement {
   const { workspace, grantableRoles, onClose } = props;
+  const queryClient = useQueryClient();
   const onSaved = useSaved(props);
-  const create = useMutation(trpc.serviceAccounts.create.mutationOptions());
+  const create = useMutation(
+    trpc.serviceAccounts.create.mutationOptions({
+      // If the response was lost, the account may be in the list.
+      onError: (error) => {
+        if (describeFailure(error).code === "NO_ANSWER")
+          void queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() });
+      },
+    }),
+  );
   return (
     <ServiceAccountForm
       initialValues={newAccount}
       grantableRoles={grantableRoles}
       action="Create service account"
       error={create.error}
+      lostResponse="The server didn’t respond. The service account may have been created. If it’s in the list of service accounts, use it, or delete it before you try again."
       isBusy={create.isPending}
       onSubmit={(values, markSaved) =>
         create.mutate(

@@ -23,6 +23,8 @@ interface ServiceAccountFormProps {
   /** The label of the button that submits. */
   readonly action: string;
   readonly error: unknown;
+  /** What to show if the server didn't respond, for a change that must not be repeated blindly. */
+  readonly lostResponse?: string;
   /** Shown above the fields. */
   readonly notice?: ReactNode;
   readonly isBusy: boolean;
@@ -33,7 +35,8 @@ interface ServiceAccountFormProps {
 
 /** The form of a new service account, or of an edit. */
 export function ServiceAccountForm(props: ServiceAccountFormProps): ReactElement {
-  const { initialValues, grantableRoles, action, error, notice, isBusy, onSubmit, onCancel } = props;
+  const { initialValues, grantableRoles, action, error, lostResponse, notice, isBusy } = props;
+  const { onSubmit, onCancel } = props;
   const form = useForm<ServiceAccountValues>({
     // Named, because a page can contain two forms with a field of this name.
     name: "service-account",
@@ -66,7 +69,10 @@ export function ServiceAccountForm(props: ServiceAccountFormProps): ReactElement
     >
       {notice}
       {failure && !hasIssueOf(form, failure) && (
-        <FormFailure message={failure.message} requestId={failure.requestId} />
+        <FormFailure
+          message={(failure.code === "NO_ANSWER" && lostResponse) || failure.message}
+          requestId={failure.requestId}
+        />
       )}
       <TextInput
         {...form.getInputProps("name")}
