@@ -670,6 +670,17 @@ describe("settings", () => {
     expect(late.body).toMatchObject({ secretStatus: "omitted" });
     expect(late.body.secret).toBeUndefined();
     expect((await create()).body).toMatchObject({ secretStatus: "omitted" });
+    const { body: events } = await team.send([
+      "GET",
+      `/audit-events?sort=occurredAt&limit=100&targetId=${first.body.id}`,
+    ]);
+    expect((events.data ?? []).map(({ action }) => action)).toEqual([
+      "webhook.created",
+      "webhook.secret-reissued",
+      "webhook.secret-rotated",
+      "webhook.secret-reissued",
+      "webhook.secret-rotated",
+    ]);
   });
 
   test("a retry of a rotation gets no secret if the current one was sealed with another AUTH_SECRET", async () => {
