@@ -203,7 +203,7 @@ export async function changeIssuedKey(
   }
   const keepsBalance = remainingCredits === undefined;
   if (keepsBalance && settings.refill !== undefined) await settleRefill(workspaceTrx, id, before.refill);
-  await finishKeyChange(workspaceTrx, id, { remainingCredits });
+  await finishKeyChange(workspaceTrx, id, { limits: settings.limits, remainingCredits });
   // Read again, because the status depends on the balance.
   return await getIssuedKey(workspaceTrx, scope, path);
 }
