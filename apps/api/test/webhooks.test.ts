@@ -700,6 +700,9 @@ describe("settings", () => {
     const { path, etag } = await addWebhook(team);
     expect((await team.send(["GET", path])).etag).toBe(etag);
     const ifMatch = { "If-Match": etag };
+    const { body: unchanged } = await team.send(["GET", path]);
+    for (const edit of [{ url: unchanged.url, actions: unchanged.actions }, { isDisabled: false }])
+      expect(await team.send(["PATCH", path], edit, ifMatch)).toMatchObject({ status: 200, etag });
     expect(await team.send(["PATCH", path], { description: "new" }, ifMatch)).toMatchObject({ status: 200 });
     for (const request of [
       team.send(["PATCH", path], { description: "newer" }, ifMatch),

@@ -23,6 +23,7 @@ import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/d
 import { AppError } from "@latchkey/errors";
 import type { Edit } from "./enter-for-edit.ts";
 import { enterToManage } from "./enter-to-manage.ts";
+import { isUnchanged } from "./is-unchanged.ts";
 import { describeCredits, listLimits, listNames } from "./issued-key-details.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
@@ -105,6 +106,8 @@ export async function changeKeyspace(
   const before = (await lockKeyspace(workspaceTrx, scope, id)) ?? keyspaceNotFound();
   const credits = defaultCredits && { refill: before.defaultCredits?.refill ?? null, ...defaultCredits };
   const fields = { ...others, ...(credits !== undefined && { defaultCredits: credits }) };
+  const row = { ...before, isDisabled: before.disabledAt !== null };
+  if (isUnchanged(row, { versions, changes: { ...fields, isDisabled } })) return before;
   const after = await updateKeyspace(workspaceTrx, scope, id, { fields, isDisabled, versions });
   if (!after) throw new AppError("PRECONDITION_FAILED");
   const { name } = after;
