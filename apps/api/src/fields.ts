@@ -122,7 +122,7 @@ export const passkeyName = name("Enter a name.", maxLength.passkeyName);
 /** The name of a key. */
 export const keyName = name("Enter a name.", maxLength.keyName);
 
-/** A text that may be empty and have several lines, of at most `length` UTF-16 code units. */
+/** A text that may be empty and have several lines, of at most `length` characters. */
 export const multilineText = (length: number) =>
   printableLines
     .trim()

@@ -1,7 +1,7 @@
 import { issuedKeyLimits, maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import { clearable, keyspaceName, label } from "./fields.ts";
-import { credits, issuedPermissions, namedLimits } from "./issued-key-fields.ts";
+import { credits, issuedPermissions, namedLimits, refill } from "./issued-key-fields.ts";
 
 const prefix = z
   .string()
@@ -52,6 +52,15 @@ export const newKeyspaceFields = {
   defaultCredits: defaults.defaultCredits.default(null),
 };
 
+/** An edit of the default credits. */
+const defaultCreditsEdit = z.strictObject({
+  remaining: credits.shape.remaining,
+  refill: refill
+    .nullable()
+    .exactOptional()
+    .meta({ description: "When the balance is refilled; null for never. If absent, it stays as it is." }),
+});
+
 /** The fields of an edit. Each one is optional. Null clears those that can be empty. */
 export const keyspaceChanges = {
   name: keyspaceName.meta({ example: "Production" }).exactOptional(),
@@ -60,7 +69,10 @@ export const keyspaceChanges = {
   defaultLifetimeDays: defaults.defaultLifetimeDays.exactOptional(),
   defaultPermissions: clearable(defaults.defaultPermissions, []),
   defaultLimits: clearable(defaults.defaultLimits, []),
-  defaultCredits: defaults.defaultCredits.exactOptional(),
+  defaultCredits: defaultCreditsEdit
+    .nullable()
+    .exactOptional()
+    .meta({ description: "The credits of a key that is issued without credits; null for none." }),
   isDisabled: z
     .boolean()
     .meta({

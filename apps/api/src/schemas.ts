@@ -15,7 +15,7 @@ export const timestamp = z
 /** A URL in a response. */
 export const shownUrl = z.string().meta({ format: "uri", maxLength: maxLength.url });
 
-/** A text in a response, of at most `length` UTF-16 code units. */
+/** A text in a response, of at most `length` characters. */
 export function shownText(length: number) {
   return z.string().meta({ maxLength: length });
 }

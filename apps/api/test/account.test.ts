@@ -151,6 +151,28 @@ test("changes the password, ends the other sessions, and records it", async () =
   ]);
 });
 
+test("a password has 12 to 128 Unicode code points", async () => {
+  const { email } = await app.addUser();
+  const client = await signIn(email);
+  // Most of these characters have two UTF-16 code units.
+  const textOf = (length: number) =>
+    Array.from({ length }, (_, index) => String.fromCodePoint(0x1f400 + 7 * index)).join("");
+  const change = (passwords: { currentPassword: string; newPassword: string }) =>
+    client.account.changePassword.mutate(passwords);
+  for (const [length, code] of [
+    [11, "too_short"],
+    [129, "too_long"],
+  ] as const) {
+    await expect(change({ currentPassword: password, newPassword: textOf(length) })).rejects.toMatchObject({
+      data: { issues: [{ path: "newPassword", code }] },
+    });
+  }
+  await change({ currentPassword: password, newPassword: textOf(128) });
+  const other = openClient(app.baseUrl);
+  await other.client.session.signIn.mutate({ email, password: textOf(128) });
+  await change({ currentPassword: textOf(128), newPassword: textOf(12) });
+});
+
 test("of concurrent changes to the password, one succeeds", async () => {
   const { email } = await app.addUser();
   const clients = [await signIn(email), await signIn(email), await signIn(email)];

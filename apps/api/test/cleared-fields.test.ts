@@ -44,6 +44,18 @@ test("null clears each field of a keyspace that can be empty, and no other", asy
   }
 });
 
+test("default credits without a refill keep the refill, and null clears it", async () => {
+  const refill = { amount: 1_000, interval: "monthly", day: 31 };
+  const space = await addSpace({ defaultCredits: { remaining: 5, refill } });
+  const change = async (defaultCredits: object | null) =>
+    (await space.send(["PATCH", ""], { defaultCredits })).body.defaultCredits;
+  expect(await change({ remaining: 10 })).toEqual({ remaining: 10, refill });
+  expect(await change({ remaining: 10, refill: null })).toEqual({ remaining: 10, refill: null });
+  expect(await change(null)).toBeNull();
+  expect(await change({ remaining: 5 })).toEqual({ remaining: 5, refill: null });
+  expect((await space.send(["PATCH", ""], { defaultCredits: { refill } })).status).toBe(400);
+});
+
 test("null clears the limits of a consumer", async () => {
   const space = await addSpace();
   await addKey(space, { externalId: "acme" });

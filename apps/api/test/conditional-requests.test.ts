@@ -123,6 +123,16 @@ describe.each(resources)("%s", (kind) => {
     expect(edited.headers.get("etag")).toBe(await tagOf(path));
   });
 
+  test("keeps its tag if an edit changes nothing", async () => {
+    const path = fixture.paths[kind];
+    const edited = await send("PATCH", path, {}, edits[kind]);
+    const tag = edited.headers.get("etag");
+    expect(tag).toMatch(/^"2\./);
+    const repeated = await send("PATCH", path, {}, edits[kind]);
+    expect([repeated.status, repeated.headers.get("etag"), repeated.text]).toEqual([200, tag, edited.text]);
+    expect(await tagOf(path)).toBe(tag);
+  });
+
   test.each(["GET", "HEAD", "PATCH", "DELETE"])(
     "responds with 412 to %s with the tag of another version, and is not changed",
     async (method) => {

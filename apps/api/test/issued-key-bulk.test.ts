@@ -110,6 +110,32 @@ test("a change gives all keys of a consumer the same settings, keeps the others,
   expect(events[1]).toMatchObject({ after: { isMetaChanged: true } });
 });
 
+test("a limit that is removed and added again starts anew, in changes of one key and of several", async () => {
+  const space = await addSpace();
+  const requests = { name: "requests", quota: 1, windowSeconds: 3_600, appliesAlways: true };
+  const exports = { ...requests, name: "exports" };
+  const limits = [requests, exports];
+  const codeOf = async ({ secret }: { readonly secret: string }) => (await verify(space, secret)).code;
+  const changeOne = ({ id }: { readonly id: string }, changes: object) =>
+    space.call(["PATCH", `/${id}`], changes);
+  const changeSeveral = ({ id }: { readonly id: string }, changes: object) =>
+    change(space, { action: "change", keyIds: [id], changes });
+  for (const edit of [changeOne, changeSeveral]) {
+    const key = await addKey(space, { limits });
+    expect([await codeOf(key), await codeOf(key)]).toEqual(["VALID", "RATE_LIMITED"]);
+    // An edit that keeps the limits keeps their windows.
+    expect((await edit(key, { meta: { a: 1 } })).status).toBe(200);
+    expect((await edit(key, { limits: [exports] })).status).toBe(200);
+    expect((await edit(key, { limits })).status).toBe(200);
+    expect(await codeOf(key)).toBe("RATE_LIMITED");
+    expect((await edit(key, { limits: [requests] })).status).toBe(200);
+    expect([await codeOf(key), await codeOf(key)]).toEqual(["VALID", "RATE_LIMITED"]);
+    expect((await edit(key, { limits: null })).status).toBe(200);
+    expect((await edit(key, { limits: [requests] })).status).toBe(200);
+    expect(await codeOf(key)).toBe("VALID");
+  }
+});
+
 test("keys are chosen by their IDs, and keys of other keyspaces and workspaces are not found", async () => {
   const space = await addSpace();
   const sibling = await addSpace({}, space.team);

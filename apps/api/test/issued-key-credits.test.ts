@@ -15,6 +15,21 @@ beforeEach(({ task }) => passEndOf("day", task));
 
 const { addSpace, addKey, readCounter, listEvents, verify } = createIssuedKeyClient(() => app);
 
+test("If-Match rejects a change of credits at another version, and a changed balance keeps the version", async () => {
+  const space = await addSpace();
+  const { id, uuid } = await addKey(space, { credits: { remaining: 10, refill: null } });
+  const { etag } = await space.call(["GET", `/${id}`]);
+  const change = (body: object) => space.call(["POST", `/${id}/credits`], body, { "If-Match": String(etag) });
+  expect(await change({ add: 1 })).toMatchObject({ status: 200, body: { credits: { remaining: 11 } } });
+  expect(await change({ add: 1 })).toMatchObject({ status: 200, body: { credits: { remaining: 12 } } });
+  await space.call(["PATCH", `/${id}`], { name: "Renamed" });
+  expect(await change({ set: 0 })).toMatchObject({
+    status: 412,
+    body: { error: { code: "PRECONDITION_FAILED" } },
+  });
+  expect(await readCounter(uuid)).toMatchObject({ credits: 12 });
+});
+
 test("a balance is set, added to and subtracted from, and each change is in the audit log", async () => {
   const space = await addSpace();
   const { id, uuid, secret } = await addKey(space, { name: "Acme" });

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-const { addSpace, addKey, verify } = createIssuedKeyClient(() => app);
+const { addSpace, addKey, listEvents, verify } = createIssuedKeyClient(() => app);
 
 test.each([
   { what: "a keyspace", pathOf: () => "", change: { name: "Staging" } },
@@ -44,3 +44,70 @@ test.each([
     expect((await update(etag)).status).toBe(412);
   },
 );
+
+const limits = [{ appliesAlways: true, windowSeconds: 60, quota: 5, name: "requests" }];
+const refill = { day: null, interval: "daily", amount: 5 };
+const settings = {
+  name: "Acme",
+  meta: { b: [{ d: 1, c: 2 }], a: null },
+  permissions: ["b", "a"],
+  limits,
+  expiresAt: "2999-01-01T00:00:00.000Z",
+  isDisabled: true,
+  ipRanges: ["192.0.2.0/24"],
+};
+
+test.each<readonly [what: string, path: string, values: object, another: object]>([
+  [
+    "a keyspace",
+    "",
+    {
+      name: "Production",
+      environment: "eu",
+      defaultLifetimeDays: 5,
+      defaultPermissions: ["b", "a"],
+      defaultLimits: limits,
+      defaultCredits: { remaining: 5, refill },
+      isDisabled: true,
+    },
+    { isDisabled: false },
+  ],
+  [
+    "an issued key",
+    "/keys/:id",
+    { ...settings, externalId: "acme", credits: { refill } },
+    { meta: { ...settings.meta, a: 0 } },
+  ],
+  [
+    "an issued key without credits",
+    "/keys/:other",
+    { name: "", externalId: null, credits: null },
+    { name: "x" },
+  ],
+  ["a consumer", "/consumers/acme", { limits }, { limits: [] }],
+])("an edit that changes nothing of %s keeps the version, but not at another version", async (...row) => {
+  const [, template, values, another] = row;
+  const space = await addSpace();
+  const { id } = await addKey(space, { externalId: "acme", credits: { remaining: 5, refill } });
+  const other = await addKey(space);
+  const path = template.replace(":id", id).replace(":other", other.id);
+  const update = (body: object, tag: string) => space.send(["PATCH", path], body, { "If-Match": tag });
+  const first = await update(values, "*");
+  expect([first.status, first.body.error]).toEqual([200, undefined]);
+  const events = await listEvents(space);
+  for (const tag of [first.etag, "*"]) {
+    const repeated = await update(values, tag);
+    expect([repeated.status, repeated.etag, repeated.body]).toEqual([200, first.etag, first.body]);
+  }
+  expect(await listEvents(space)).toEqual(events);
+  expect((await update(values, '"7"')).status).toBe(412);
+  const changed = await update(another, first.etag);
+  expect(changed.body.version).toBe(Number(first.body.version) + 1);
+});
+
+test("an edit that sets the balance that a key has changes the version, because its refill starts again", async () => {
+  const space = await addSpace();
+  const { id } = await addKey(space, { credits: { remaining: 5, refill: null } });
+  const { body } = await space.call(["PATCH", `/${id}`], { credits: { remaining: 5 } });
+  expect(body.version).toBe(2);
+});

@@ -98,6 +98,26 @@ describe("the open API", () => {
   });
 });
 
+// Otherwise, 50,000 invalid items would block the event loop, also for a key over its rate limit.
+test.each([
+  ["/open/keys/verify-batch", `{"verifications":[${"0,".repeat(50_000)}0]}`, "verifications"],
+  [
+    "/open/keys/verify-batch",
+    `{"verifications":[{"key":"","tags":[${"0,".repeat(50_000)}0]}]}`,
+    "verifications.0.tags",
+  ],
+  ["/open/keys/verify", `{"key":"","limits":[${"{},".repeat(33_000)}0]}`, "limits"],
+])("the items of an array with too many of them are not checked: %s", async (path, body, field) => {
+  const { status, text } = await post(path, body);
+  const { issues, omittedIssues } = JSON.parse(text).error;
+  expect([status, issues, omittedIssues]).toMatchObject([
+    400,
+    [{ path: field, code: "too_many" }],
+    undefined,
+  ]);
+  expect(issues).toHaveLength(1);
+});
+
 describe("the web app's calls", () => {
   test.each(bodies)("$description doesn't cause a server error", async ({ body }) => {
     const response = await post("/trpc/workspaces.create", body);

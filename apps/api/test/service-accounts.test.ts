@@ -102,6 +102,8 @@ test("the open API creates, lists, changes and deletes service accounts", async 
   const one = `${path}/${String(created.body.userId)}`;
   const changed = await send(secret, ["PATCH", one], { name: "Archive", role: "admin", isDisabled: true });
   expect(changed.body).toMatchObject({ name: "Archive", role: "admin", isDisabled: true, version: 2 });
+  const unchanged = await send(secret, ["PATCH", one], { name: "Archive", isDisabled: true });
+  expect([unchanged.status, unchanged.body]).toEqual([200, changed.body]);
   expect(await send(secret, ["GET", one])).toMatchObject({ etag: changed.etag, body: changed.body });
   const stale = { "If-Match": created.etag };
   expect((await send(secret, ["PATCH", one], { name: "Stale" }, stale)).status).toBe(412);

@@ -670,6 +670,17 @@ describe("settings", () => {
     expect(late.body).toMatchObject({ secretStatus: "omitted" });
     expect(late.body.secret).toBeUndefined();
     expect((await create()).body).toMatchObject({ secretStatus: "omitted" });
+    const { body: events } = await team.send([
+      "GET",
+      `/audit-events?sort=occurredAt&limit=100&targetId=${first.body.id}`,
+    ]);
+    expect((events.data ?? []).map(({ action }) => action)).toEqual([
+      "webhook.created",
+      "webhook.secret-reissued",
+      "webhook.secret-rotated",
+      "webhook.secret-reissued",
+      "webhook.secret-rotated",
+    ]);
   });
 
   test("a retry of a rotation gets no secret if the current one was sealed with another AUTH_SECRET", async () => {
@@ -689,6 +700,9 @@ describe("settings", () => {
     const { path, etag } = await addWebhook(team);
     expect((await team.send(["GET", path])).etag).toBe(etag);
     const ifMatch = { "If-Match": etag };
+    const { body: unchanged } = await team.send(["GET", path]);
+    for (const edit of [{ url: unchanged.url, actions: unchanged.actions }, { isDisabled: false }])
+      expect(await team.send(["PATCH", path], edit, ifMatch)).toMatchObject({ status: 200, etag });
     expect(await team.send(["PATCH", path], { description: "new" }, ifMatch)).toMatchObject({ status: 200 });
     for (const request of [
       team.send(["PATCH", path], { description: "newer" }, ifMatch),

@@ -153,6 +153,7 @@ export const auditActions = {
   "webhook.enabled": "webhook",
   "webhook.disabled": "webhook",
   "webhook.secret-rotated": "webhook",
+  "webhook.secret-reissued": "webhook",
   "webhook.deleted": "webhook",
 } as const;
 

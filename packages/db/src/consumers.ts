@@ -4,7 +4,7 @@ import { type ConsumerId, createId, type KeyspaceId } from "./ids.ts";
 import type { NamedLimit } from "./issued-key-settings.ts";
 import { statusOf } from "./issued-key-status.ts";
 import { lastUsedAtOf, usageCountOf, useRowOf } from "./issued-key-uses.ts";
-import { insertKeyCounter } from "./key-counters.ts";
+import { insertKeyCounter, windowsOf } from "./key-counters.ts";
 import type { ExaminedRows, Order, Page } from "./page.ts";
 import { isAtVersion, type Versions } from "./versions.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
@@ -278,11 +278,8 @@ export async function removeFormerWindows(
   trx: WorkspaceTrx,
   { id, limits }: Pick<Consumer, "id" | "limits">,
 ): Promise<void> {
-  const names = limits.map(({ name }) => name);
   await sql`
-    update key_counters set windows = (
-      select jsonb_object_agg(name, stored) from jsonb_each(windows) as entry (name, stored)
-      where name = any(${names}::text[])
-    )
-    where key_id = ${id} and windows is not null`.execute(trx);
+    update key_counters set windows = ${windowsOf(limits)} where key_id = ${id} and windows is not null`.execute(
+    trx,
+  );
 }

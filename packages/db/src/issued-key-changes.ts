@@ -1,8 +1,9 @@
 import { type RawBuilder, sql } from "kysely";
 import { type ConsumerId, createId, type IssuedKeyId, type KeyspaceId } from "./ids.ts";
-import { type IssuedKeySettings, toIssuedColumns } from "./issued-key-settings.ts";
+import { type IssuedKeySettings, type NamedLimit, toIssuedColumns } from "./issued-key-settings.ts";
 import { areUsesLocked } from "./issued-key-uses.ts";
 import { findIssuedKey, type IssuedKey, type IssuedKeyPath } from "./issued-keys.ts";
+import { windowsOf } from "./key-counters.ts";
 import { isAtVersion, type Versions } from "./versions.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
@@ -104,20 +105,28 @@ export async function updateIssuedKey(
  * Increments the version of a key's counter, so that no use is counted by facts that nodes remember, and sets its balance. Call it
  * last in the transaction, because admission waits for the row that it locks.
  *
+ * @param change.limits the new limits; undefined if the key keeps its limits. The windows of other limits are removed.
  * @param change.remainingCredits the new balance, from which the next refill is due; null for no credits, undefined to keep
  *   the balance.
  */
 export async function finishKeyChange(
   trx: WorkspaceTrx,
   id: IssuedKeyId,
-  { remainingCredits }: { readonly remainingCredits: number | null | undefined },
+  {
+    limits,
+    remainingCredits,
+  }: {
+    readonly limits: readonly NamedLimit[] | undefined;
+    readonly remainingCredits: number | null | undefined;
+  },
 ): Promise<void> {
+  const windows = limits ? sql`, windows = ${windowsOf(limits)}` : sql``;
   const credits =
     remainingCredits === undefined
       ? sql``
       : sql`, credits = ${remainingCredits}::bigint, credits_refilled_at = ${clockIf(remainingCredits !== null)}`;
   await sql`
-    update key_counters set version = version + 1${credits} where key_id = ${id}`.execute(trx);
+    update key_counters set version = version + 1${windows}${credits} where key_id = ${id}`.execute(trx);
 }
 
 /** Records when consumers lose keys. Those that have none left are purged later. */

@@ -3,7 +3,10 @@
  * both always agree. The web app imports this file, so it must not depend on Node.
  */
 
-/** The maximum length of each text after trimming, in UTF-16 code units (`String.length`). */
+/**
+ * The maximum length of each text after trimming, in characters (Unicode code points), as in JSON Schema and in Postgres. An emoji can
+ * consist of several.
+ */
 export const maxLength = {
   email: 254,
   personName: 100,
@@ -59,7 +62,7 @@ export const requestLimits = {
   maxDepth: 32,
 } as const;
 
-/** The minimum and maximum length of a password, in UTF-16 code units. There are no rules about which characters it contains. */
+/** The minimum and maximum length of a password, in characters (Unicode code points). There are no rules about which characters it contains. */
 export const passwordLength = { min: 12, max: 128 } as const;
 
 /** The limits of a key's restrictions. */
@@ -123,11 +126,11 @@ export const verificationLimits = {
   maxVerifications: 100,
   /** The longest key, in UTF-16 code units. Imported keys can have any form. */
   maxKeyLength: 512,
-  /** The longest text that can be presented as a key, in UTF-16 code units. A body with a longer one is too large. */
+  /** The longest text that can be presented as a key, in characters. A body with a longer one is too large. */
   maxPresentedLength: 102_400,
   /** The largest cost. */
   maxCost: 1_000_000_000,
-  /** The longest permission query, in UTF-16 code units: 50 of the longest permissions. */
+  /** The longest permission query, in characters: 50 of the longest permissions. */
   maxQueryLength: 7_000,
   /** The most verifications with a new `Idempotency-Key` that an API key can request per hour. */
   maxIdempotentPerHour: 1_000_000,

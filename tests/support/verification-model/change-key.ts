@@ -5,6 +5,7 @@ import {
   type KeyModel,
   type PermissionsModel,
   type QueryModel,
+  removeFormer,
 } from "./model.ts";
 import { expectSame, sendBalance } from "./send.ts";
 import type { KeyStep } from "./steps.ts";
@@ -67,6 +68,7 @@ export async function changeKey(
         ...(step.exports ? [{ name: "exports", quota: step.exports, appliesAlways: false }] : []),
       ];
       await edit({ limits: model.limits.map((limit) => ({ ...limit, windowSeconds: 3_600 })) });
+      removeFormer(model.counter, model.limits);
       return;
     case "credits": {
       const { remaining, refill } = step;

@@ -249,9 +249,6 @@ function spend(
       spent: charge.spent + charge.cost,
     });
   }
-  const isMetered = key.limits.length > 0 || credits !== null || (key.consumer?.limits.length ?? 0) > 0;
-  if (isMetered && (cost > 0 || credits !== key.counter.credits || isWritten.has(key.counter)))
-    removeFormer(key.counter, key.limits);
   if (isUse || credits !== key.counter.credits || (isCurrent && key.hasUnusedSecret))
     isWritten.add(key.counter);
   key.counter.credits = credits && { ...credits, remaining: credits.remaining - cost };
@@ -269,10 +266,7 @@ function shorten(charges: readonly Charge[], now: number): void {
   }
 }
 
-/**
- * A limit that is removed and added again starts with nothing spent. Those of a key are removed by the next charge, and those of a
- * consumer by the change.
- */
+/** A limit that is removed and added again starts with nothing spent. */
 export function removeFormer(counter: CounterModel, limits: readonly LimitModel[]): void {
   const names = new Set(limits.map(({ name }) => name));
   counter.windows = new Map([...counter.windows].filter(([name]) => names.has(name)));

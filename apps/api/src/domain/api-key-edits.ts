@@ -12,6 +12,7 @@ import { enterAsUser } from "@latchkey/db/workspace-scope";
 import { listOwnWorkspaceIds } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { getKey } from "./api-keys.ts";
+import { isUnchanged } from "./is-unchanged.ts";
 import { describeCreation, describeEdit, recordKeyEvents, requireKeyChangeQuota } from "./key-events.ts";
 import { type RequestedSettings, resolveExpiry } from "./key-expiry.ts";
 import { addKeyQuotaNotice } from "./key-quota.ts";
@@ -83,6 +84,7 @@ export async function updateKey(
   const key = await lockForEdit(trx, edit);
   const { name, description, versions } = changes;
   const requested = await resolveExpiry(trx, changes.settings ?? {});
+  if (isUnchanged(key, { versions, changes: { name, description, ...requested } })) return key;
   const hasNewSettings = Object.keys(requested).length > 0;
   const settings = hasNewSettings ? { ...pickSettings(key), ...requested } : undefined;
   if (settings) requireExpandable(key, settings, { mayExpand: changes.mayExpand, origin: edit.origin });

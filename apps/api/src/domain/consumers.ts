@@ -14,6 +14,7 @@ import type { Versions } from "@latchkey/db/versions";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
 import type { Edit } from "./enter-for-edit.ts";
+import { isUnchanged } from "./is-unchanged.ts";
 import { listLimits } from "./issued-key-details.ts";
 import { enterKeyspace } from "./issued-key-edits.ts";
 import { getKeyspace } from "./keyspaces.ts";
@@ -43,6 +44,7 @@ export async function changeConsumer(
   const { scope, origin } = edit;
   const { workspaceTrx } = await enterKeyspace(trx, edit, path.keyspaceId);
   const before = (await lockConsumer(workspaceTrx, scope, path)) ?? consumerNotFound();
+  if (isUnchanged(before, { versions, changes: { limits } })) return before;
   const change = { limits: limits ?? before.limits, versions };
   if (!(await updateConsumer(workspaceTrx, scope, before.id, change)))
     throw new AppError("PRECONDITION_FAILED");

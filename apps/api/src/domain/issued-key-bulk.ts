@@ -77,7 +77,7 @@ export async function changeIssuedKeys(
     if (request.action === "delete") await deleteIssuedKeys(workspaceTrx, scope, changed);
     else {
       await updateIssuedKeys(workspaceTrx, scope, changed, settings);
-      await bumpKeyVersions(workspaceTrx, { keyIds: changed });
+      await bumpKeyVersions(workspaceTrx, { keyIds: changed, limits: settings.limits });
     }
   }
   const isChanged = new Set(changed);

@@ -2,6 +2,7 @@ import { appendAudit } from "@latchkey/db/audit-events";
 import { changeCredits } from "@latchkey/db/issued-key-credits";
 import type { IssuedKey, IssuedKeyPath } from "@latchkey/db/issued-keys";
 import type { Trx } from "@latchkey/db/schema";
+import type { Versions } from "@latchkey/db/versions";
 import { AppError, type IssueCode } from "@latchkey/errors";
 import { type Message, writeMessage } from "@latchkey/errors/message";
 import { issuedKeyLimits } from "@latchkey/limits";
@@ -20,18 +21,18 @@ export interface CreditRequest {
 
 /**
  * Sets the balance of a key, or adds to or subtracts from it. Once this is committed, every node uses the new balance.
- * @throws {AppError} NOT_FOUND, FORBIDDEN; CONFLICT if the balance would become negative or too large, or if there is nothing
+ * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN; CONFLICT if the balance would become negative or too large, or if there is nothing
  *   to add to, because the key has no credits.
  */
 export async function changeIssuedKeyCredits(
   trx: Trx,
   edit: Edit,
   path: IssuedKeyPath,
-  request: CreditRequest,
+  { versions, ...request }: CreditRequest & { readonly versions: Versions },
 ): Promise<IssuedKey> {
   const { scope, origin } = edit;
   const { workspaceTrx } = await enterKeyspace(trx, edit, path.keyspaceId);
-  const { name, start } = await lockIssuedKeyAtVersion(workspaceTrx, scope, { ...path, versions: undefined });
+  const { name, start } = await lockIssuedKeyAtVersion(workspaceTrx, scope, { ...path, versions });
   const { set, add = 0, subtract = 0 } = request;
   const change = set === undefined ? { add: add - subtract } : { set };
   const changed = await changeCredits(workspaceTrx, scope, { id: path.id, change, maxBalance: maxCredits });

@@ -19,6 +19,7 @@ import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope"
 import { AppError } from "@latchkey/errors";
 import { issuedKeyLimits } from "@latchkey/limits";
 import type { Edit } from "./enter-for-edit.ts";
+import { isUnchanged } from "./is-unchanged.ts";
 import { describeIssuedEdit, describeIssuedKey } from "./issued-key-details.ts";
 import { enterKeyspace, issuedKeyNotFound, lockIssuedKeyAtVersion } from "./issued-key-edits.ts";
 import { consumeIssuedSecretQuota } from "./issued-secret-quota.ts";
@@ -178,6 +179,11 @@ export async function changeIssuedKey(
     ...(expiresAt === undefined ? {} : { expiresAt: await resolveExpiryTime(trx, expiresAt) }),
     ...(credits?.refill === undefined && credits !== null ? {} : { refill: credits?.refill ?? null }),
   };
+  const remainingCredits = credits === null ? null : credits?.remaining;
+  // Setting a balance restarts its refill, even if the key has this balance.
+  const changes = { ...settings, externalId, ...(remainingCredits === null && { remainingCredits }) };
+  const setsBalance = typeof remainingCredits === "number";
+  if (!setsBalance && isUnchanged(before, { versions, changes })) return before;
   const hasOtherConsumer = externalId !== undefined && externalId !== before.externalId;
   // First, because the purge locks consumers before the number of consumers, which a new one changes.
   if (hasOtherConsumer) await markConsumersUnused(workspaceTrx, [id]);
@@ -185,7 +191,6 @@ export async function changeIssuedKey(
     ? undefined
     : await resolveConsumer(workspaceTrx, scope, { keyspaceId, externalId, quotas });
   await updateIssuedKey(workspaceTrx, scope, id, { settings, consumerId, versions });
-  const remainingCredits = credits === null ? null : credits?.remaining;
   const stored = await getIssuedKey(workspaceTrx, scope, path);
   // Uses can have changed a balance that stays.
   const balance = remainingCredits === undefined ? before.remainingCredits : remainingCredits;
@@ -203,7 +208,7 @@ export async function changeIssuedKey(
   }
   const keepsBalance = remainingCredits === undefined;
   if (keepsBalance && settings.refill !== undefined) await settleRefill(workspaceTrx, id, before.refill);
-  await finishKeyChange(workspaceTrx, id, { remainingCredits });
+  await finishKeyChange(workspaceTrx, id, { limits: settings.limits, remainingCredits });
   // Read again, because the status depends on the balance.
   return await getIssuedKey(workspaceTrx, scope, path);
 }

@@ -2,6 +2,7 @@ import { countActiveKeys } from "@latchkey/db/active-issued-keys";
 import type { Details } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import { createId, type KeyspaceId } from "@latchkey/db/ids";
+import type { Credits } from "@latchkey/db/issued-key-settings";
 import { findLastUse, maxExaminedKeys } from "@latchkey/db/keyspace-last-use";
 import {
   countKeyspaces,
@@ -22,6 +23,7 @@ import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/d
 import { AppError } from "@latchkey/errors";
 import type { Edit } from "./enter-for-edit.ts";
 import { enterToManage } from "./enter-to-manage.ts";
+import { isUnchanged } from "./is-unchanged.ts";
 import { describeCredits, listLimits, listNames } from "./issued-key-details.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
@@ -81,6 +83,13 @@ export async function createKeyspace(
   return keyspace;
 }
 
+/** What a caller changes on a keyspace. Absent fields stay, and so does an absent refill of the default credits. */
+export type KeyspaceEdit = Partial<Omit<KeyspaceFields, "defaultCredits">> & {
+  /** Null for keys without credits. */
+  readonly defaultCredits?: (Pick<Credits, "remaining"> & Partial<Credits>) | null;
+  readonly isDisabled?: boolean | undefined;
+};
+
 /**
  * Changes a keyspace. Once it is committed that the keyspace is disabled, every node rejects its keys.
  * @throws {AppError} BAD_REQUEST without a field, NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN.
@@ -89,16 +98,16 @@ export async function changeKeyspace(
   trx: Trx,
   edit: Edit,
   id: KeyspaceId,
-  {
-    versions,
-    isDisabled,
-    ...fields
-  }: Partial<KeyspaceFields> & { readonly isDisabled?: boolean | undefined; readonly versions: Versions },
+  { versions, isDisabled, defaultCredits, ...others }: KeyspaceEdit & { readonly versions: Versions },
 ): Promise<Keyspace> {
-  requireChange({ ...fields, isDisabled });
+  requireChange({ ...others, defaultCredits, isDisabled });
   const { scope, origin } = edit;
   const workspaceTrx = await enterToManage(trx, edit, permission);
   const before = (await lockKeyspace(workspaceTrx, scope, id)) ?? keyspaceNotFound();
+  const credits = defaultCredits && { refill: before.defaultCredits?.refill ?? null, ...defaultCredits };
+  const fields = { ...others, ...(credits !== undefined && { defaultCredits: credits }) };
+  const row = { ...before, isDisabled: before.disabledAt !== null };
+  if (isUnchanged(row, { versions, changes: { ...fields, isDisabled } })) return before;
   const after = await updateKeyspace(workspaceTrx, scope, id, { fields, isDisabled, versions });
   if (!after) throw new AppError("PRECONDITION_FAILED");
   const { name } = after;

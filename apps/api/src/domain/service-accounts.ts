@@ -19,6 +19,7 @@ import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/d
 import { AppError } from "@latchkey/errors";
 import type { Edit } from "./enter-for-edit.ts";
 import { enterGrantingWorkspace } from "./granting-workspace.ts";
+import { isUnchanged } from "./is-unchanged.ts";
 import { removeMember } from "./members.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
@@ -140,8 +141,8 @@ export async function changeServiceAccount(
   if (isHigherRole(role, before.role) || (before.isDisabled && !isDisabled))
     requireRecentAuthentication(origin);
   const after = { name, role, isDisabled };
+  if (isUnchanged(before, { versions, changes: after })) return before;
   const events = describeChanges(before, after);
-  if (events.length === 0 && (versions?.includes(before.version) ?? true)) return before;
   if (!(await updateServiceAccount(workspaceTrx, scope, { userId, ...after, versions }))) {
     throw new AppError("PRECONDITION_FAILED");
   }

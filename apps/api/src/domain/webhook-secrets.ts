@@ -89,5 +89,10 @@ export async function reissueWebhookSecret(
   if (current === undefined || !digestWebhookSecret(current).equals(issued.hash)) return undefined;
   const secret = createWebhookSecret();
   const replacement = { secret: webhookSecrets.seal(issued.id, secret), overlapSeconds: undefined };
-  return { webhook: await replaceWebhookSecret(workspaceTrx, scope, issued.id, replacement), secret };
+  const webhook = await replaceWebhookSecret(workspaceTrx, scope, issued.id, replacement);
+  await appendAudit(workspaceTrx, scope, edit.origin, {
+    action: "webhook.secret-reissued",
+    targetId: issued.id,
+  });
+  return { webhook, secret };
 }

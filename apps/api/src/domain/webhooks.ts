@@ -20,6 +20,7 @@ import { AppError } from "@latchkey/errors";
 import type { Edit } from "./enter-for-edit.ts";
 import { enterToManage } from "./enter-to-manage.ts";
 import { enterWebhook, webhookNotFound } from "./enter-webhook.ts";
+import { isUnchanged } from "./is-unchanged.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
@@ -105,6 +106,8 @@ export async function changeWebhook(
   if (fields.url !== undefined) requireTls(fields.url, options);
   const { scope, origin } = edit;
   const { workspaceTrx, webhook: before } = await enterWebhook(trx, edit, id);
+  const row = { ...before, isDisabled: before.disabledAt !== null };
+  if (isUnchanged(row, { versions, changes: { ...fields, isDisabled } })) return before;
   const isEnabled = isDisabled === false && before.disabledAt !== null;
   const changesTarget = fields.url !== undefined && fields.url !== before.url;
   const changesActions =

@@ -27,6 +27,7 @@ import {
 } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { type Edit, enterForEdit, workspaceNotFound } from "./enter-for-edit.ts";
+import { isUnchanged } from "./is-unchanged.ts";
 import { addQuotaNotice, type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
@@ -114,6 +115,7 @@ export async function update(
   const { workspaceTrx, role } = await enterForEdit(trx, edit, permission);
   const key = await requireStillActing(workspaceTrx, origin, { requirement: { scope, permission } });
   const before = await getWorkspace(workspaceTrx, scope);
+  if (isUnchanged(before, { versions: change.versions, changes: change.fields })) return before;
   const { requiresSecondFactor, auditRetentionDays } = change.fields;
   if (auditRetentionDays !== undefined && auditRetentionDays !== before.auditRetentionDays) {
     requireRecentAuthentication(origin);

@@ -10,7 +10,9 @@ export const issuedKeyCreditsRouter = createRouter({
     .input(workspaceInput({ keyspaceId, id: issuedKeyId, change: creditChange }))
     .mutation(async ({ ctx, input: { keyspaceId, id, change } }) =>
       presentIssuedKey(
-        await ctx.transact((trx) => changeIssuedKeyCredits(trx, ctx.edit, { keyspaceId, id }, change)),
+        await ctx.transact((trx) =>
+          changeIssuedKeyCredits(trx, ctx.edit, { keyspaceId, id }, { ...change, versions: undefined }),
+        ),
       ),
     ),
 });

@@ -816,7 +816,7 @@ const plans: Readonly<Record<string, Plan>> = {
   "getConsumer, of another workspace": { keyspaceOf: "otherTenant", issuedKeyOf: "otherTenant" },
   "getConsumer, of another keyspace": { issuedKeyOf: "otherTenant" },
   updateConsumer: {
-    body: { limits: [] },
+    body: { limits: [{ name: "requests", quota: 5, windowSeconds: 60 }] },
     effect: changeConsumer,
     shows: ({ issuedKeys }) => [issuedKeys.tenant.externalId],
   },
@@ -1077,12 +1077,17 @@ function revokeOldSecrets(fixture: TenantFixture, actor: Person): Effect {
   };
 }
 
-/** Limits that are sent again as they are change the version. */
-function changeConsumer({ issuedKeys: { tenant } }: TenantFixture): Effect {
+function changeConsumer(
+  { tenant: { workspaceId }, issuedKeys: { tenant } }: TenantFixture,
+  actor: Person,
+): Effect {
   const row = { external_id: tenant.externalId };
   return {
     removed: { consumers: [{ ...row, version: 1 }] },
-    added: { consumers: [{ ...row, version: 2 }] },
+    added: {
+      consumers: [{ ...row, version: 2 }],
+      audit_events: [{ workspace_id: workspaceId, action: "consumer.changed", ...actorColumns(actor) }],
+    },
   };
 }
 

@@ -1066,10 +1066,12 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   "consumers.update": {
     input: createConsumerInput("tenant", changeLimits),
-    // Limits that are sent again as they are change the version.
-    effect: ({ issuedKeys: { tenant } }) => ({
+    effect: ({ tenant: { workspaceId }, issuedKeys: { tenant } }, actor) => ({
       removed: { consumers: [{ external_id: tenant.externalId, version: 1 }] },
-      added: { consumers: [{ external_id: tenant.externalId, version: 2 }] },
+      added: {
+        consumers: [{ external_id: tenant.externalId, version: 2 }],
+        audit_events: [{ workspace_id: workspaceId, action: "consumer.changed", ...actorColumns(actor) }],
+      },
     }),
     shows: ({ issuedKeys }) => [issuedKeys.tenant.externalId],
   },
@@ -1372,7 +1374,7 @@ function rotateAll({ externalId }: { readonly externalId: string }): object {
 }
 
 function changeLimits({ externalId }: { readonly externalId: string }): object {
-  return { externalId, version: 1, changes: { limits: [] } };
+  return { externalId, version: 1, changes: { limits: [{ name: "requests", quota: 5, windowSeconds: 60 }] } };
 }
 
 function createWorkspaceInput(createMembers: Plan["input"] = () => ({})): NonNullable<Plan["input"]> {

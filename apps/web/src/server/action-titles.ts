@@ -68,6 +68,7 @@ export const actionTitles = {
   "webhook.enabled": "Webhook enabled",
   "webhook.disabled": "Webhook disabled",
   "webhook.secret-rotated": "Webhook secret rotated",
+  "webhook.secret-reissued": "Webhook secret replaced for a retry",
   "webhook.deleted": "Webhook deleted",
   ...keyActionTitles,
 } as const satisfies Record<AuditAction, string>;

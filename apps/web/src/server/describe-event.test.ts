@@ -56,6 +56,13 @@ test("describes changes to service accounts by name", () => {
   );
 });
 
+test("says why the secret of a webhook was replaced without a rotation", () => {
+  const target = { kind: "webhook", id: "whk_1", name: null, userKind: null, owner: null } as const;
+  expect(sentence({ target, action: "webhook.secret-reissued", before: null, after: null })).toBe(
+    "replaced the secret of a webhook, because the request that issued it was repeated",
+  );
+});
+
 test("describes why a webhook was disabled", () => {
   const target = { kind: "webhook", id: "whk_1", name: null, userKind: null, owner: null } as const;
   const event = { target, action: "webhook.disabled", before: null } as const;

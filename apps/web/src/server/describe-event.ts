@@ -126,6 +126,8 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
       return describeDisabledWebhook(after);
     case "webhook.secret-rotated":
       return ["rotated the secret of a webhook"];
+    case "webhook.secret-reissued":
+      return ["replaced the secret of a webhook, because the request that issued it was repeated"];
     case "webhook.deleted":
       return ["deleted the webhook to ", { name: text(before?.host) }];
     default:

@@ -9,9 +9,11 @@ test("requires a password of 12 to 128 characters", () => {
   expect(checkNewPassword("a".repeat(129))).toBe("Use at most 128 characters. You entered 129.");
 });
 
-test("counts UTF-16 code units like the server, so that an emoji counts as two", () => {
-  expect(checkNewPassword("🔑".repeat(6))).toBeNull();
-  expect(checkNewPassword("🔑".repeat(65))).toBe("Use at most 128 characters. You entered 130.");
+test("counts Unicode code points, as the server does", () => {
+  expect(checkNewPassword("🔑".repeat(11))).toBe("Use at least 12 characters. You entered 11.");
+  expect(checkNewPassword("🔑".repeat(12))).toBeNull();
+  expect(checkNewPassword("🔑".repeat(128))).toBeNull();
+  expect(checkNewPassword("🔑".repeat(129))).toBe("Use at most 128 characters. You entered 129.");
 });
 
 test("rejects a blank name", () => {

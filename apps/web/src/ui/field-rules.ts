@@ -14,9 +14,9 @@ export function checkEmail(email: string): string | null {
   return /^\S+@\S+$/.test(email.trim()) ? null : "Enter an email address, such as ada@example.com.";
 }
 
-/** Counts UTF-16 code units like the server. Most emoji are two units. */
+/** Counts Unicode code points, as the server does. Most emoji are one. */
 export function checkNewPassword(password: string): string | null {
-  const { length } = password;
+  const { length } = [...password];
   if (length === 0) return "Choose a password.";
   if (length < passwordLength.min)
     return `Use at least ${passwordLength.min} characters. You entered ${length}.`;

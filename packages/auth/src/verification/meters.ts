@@ -30,8 +30,8 @@ export interface Charge {
   readonly state: MeterState;
   readonly limits: readonly { readonly limit: AppliedLimit; readonly cost: number }[];
   /**
-   * All limits that the key has. A charge removes the windows of others, so that the counter of a key whose limits are renamed often
-   * doesn't grow. Undefined to keep all windows: an API key also has one for its `Idempotency-Key`s, and those of a consumer are removed
+   * All limits that the key has. A charge removes the windows of others, which earlier versions kept when the limits of a key
+   * changed. Undefined to keep all windows: an API key also has one for its `Idempotency-Key`s, and those of a consumer are removed
    * when its limits change.
    */
   readonly configured: readonly Pick<NamedLimit, "name">[] | undefined;

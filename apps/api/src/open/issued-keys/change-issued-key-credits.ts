@@ -10,9 +10,9 @@ export const changeIssuedKeyCredits = defineEndpoint({
   operationId: "changeIssuedKeyCredits",
   summary: "Change the credits of an issued key",
   description:
-    "Sets the balance of a key, or adds to or subtracts from it. Send one of `set`, `add` and `subtract`. Concurrent changes and verifications are all counted, and the next verification uses the new balance. If the balance would become negative, or greater than the largest balance, or if you add to or subtract from a key without credits, nothing is changed and you get 409. The `version` of the key doesn't change, so a change with `If-Match` still works. Send an `Idempotency-Key`, so that a request that is repeated within 24 hours is applied once.",
+    "Sets the balance of a key, or adds to or subtracts from it. Send one of `set`, `add` and `subtract`. Concurrent changes and verifications are all counted, and the next verification uses the new balance. If the balance would become negative, or greater than the largest balance, or if you add to or subtract from a key without credits, nothing is changed and you get 409. The `version` of the key doesn't change, so a change with `If-Match` still works. With `If-Match`, the request is rejected if the key has changed since you read it, but not because of a changed balance. Send an `Idempotency-Key`, so that a request that is repeated within 24 hours is applied once.",
   access: { workspace: "keys:manage" },
-  request: { params: issuedKeyParams, body: creditChange },
+  request: { params: issuedKeyParams, body: creditChange, ifMatch: true },
   response: {
     status: 200,
     description: "The issued key with its new balance.",
@@ -20,9 +20,14 @@ export const changeIssuedKeyCredits = defineEndpoint({
     hasEtag: true,
     notInEtag: issuedKeyUses,
   },
-  errors: ["NOT_FOUND", "CONFLICT"],
+  errors: ["NOT_FOUND", "CONFLICT", "PRECONDITION_FAILED"],
   handle: async (
     { params: { keyspaceId, issuedKeyId: id }, body },
-    { transact, access: { scope }, origin },
-  ) => presentIssuedKey(await transact((trx) => change(trx, { scope, origin }, { keyspaceId, id }, body))),
+    { transact, access: { scope }, origin, ifMatch },
+  ) => {
+    const requested = { ...body, versions: ifMatch };
+    return presentIssuedKey(
+      await transact((trx) => change(trx, { scope, origin }, { keyspaceId, id }, requested)),
+    );
+  },
 });

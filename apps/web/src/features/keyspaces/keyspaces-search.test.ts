@@ -22,6 +22,7 @@ test("reads the search of keys, and drops defaults and what isn't valid", () => 
   expect(parseIssuedKeysSearch({ status: "expiring" })).toEqual({ status: "expiring" });
   expect(parseIssuedKeysSearch({ consumer: " ", permission: 1 })).toEqual({});
   expect(parseIssuedKeysSearch({ consumer: "x".repeat(200) })).toEqual({ consumer: "x".repeat(128) });
+  expect(parseIssuedKeysSearch({ consumer: "🔑".repeat(200) })).toEqual({ consumer: "🔑".repeat(128) });
 });
 
 test("cuts a pasted key to its first characters, so that the URL has no secret", () => {

@@ -85,7 +85,8 @@ export function parseIssuedKeysSearch(search: Record<string, unknown>): IssuedKe
 
 function readText(text: unknown, longest: number): string | undefined {
   if (typeof text !== "string") return undefined;
-  const trimmed = text.slice(0, longest).toWellFormed().trim();
+  // The limit counts code points. Cutting the text at UTF-16 code units would filter by another external ID.
+  const trimmed = [...text].slice(0, longest).join("").toWellFormed().trim();
   return trimmed === "" ? undefined : trimmed;
 }
 

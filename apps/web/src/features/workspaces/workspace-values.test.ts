@@ -11,12 +11,16 @@ test("rejects a blank name and a name of more than 100 characters", () => {
   expect(workspaceRules.name(" \u00a0\t")).toBe("Enter a name, for example your team’s name.");
   expect(workspaceRules.name("a".repeat(100))).toBeNull();
   expect(workspaceRules.name("a".repeat(101))).toBe("Use at most 100 characters. You entered 101.");
+  // An emoji of two UTF-16 code units is one character.
+  expect(workspaceRules.name("🔑".repeat(100))).toBeNull();
+  expect(workspaceRules.name("🔑".repeat(101))).toBe("Use at most 100 characters. You entered 101.");
 });
 
 test("accepts an empty description and rejects one of more than 500 characters", () => {
   expect(workspaceRules.description("")).toBeNull();
   expect(workspaceRules.description(` ${"a".repeat(500)}\n`)).toBeNull();
   expect(workspaceRules.description("a".repeat(501))).toBe("Use at most 500 characters. You entered 501.");
+  expect(workspaceRules.description("🔑".repeat(500))).toBeNull();
 });
 
 test("finds the fields that differ", () => {

@@ -44,7 +44,7 @@ export function ServiceAccountForm(props: ServiceAccountFormProps): ReactElement
     initialValues,
     validate: {
       name: (name) => {
-        const { length } = collapseSpaces(name);
+        const { length } = [...collapseSpaces(name)];
         return length === 0
           ? "Enter a name, such as the integration that uses it."
           : describeLengthError(length, maxLength.serviceAccountName);
