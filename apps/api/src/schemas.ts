@@ -47,7 +47,7 @@ export const shownUserKind = fields.userKind.meta({
 /** The version of a resource, which an edit can require with `If-Match`. */
 export const version = z.int().min(1).meta({
   description:
-    "Increases with every edit. What the resource shows from elsewhere, such as the name of a user or a number of keys, can change without it. In quotes, `If-Match` accepts it instead of an `ETag`.",
+    "Increases with every edit that changes something. What the resource shows from elsewhere, such as the name of a user or a number of keys, can change without it. In quotes, `If-Match` accepts it instead of an `ETag`.",
   example: 3,
 });
 

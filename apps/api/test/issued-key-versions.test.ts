@@ -85,25 +85,28 @@ test.each<readonly [what: string, path: string, values: object, another: object]
     { name: "x" },
   ],
   ["a consumer", "/consumers/acme", { limits }, { limits: [] }],
-])("an edit that changes nothing of %s keeps the version, but not at another version", async (...row) => {
-  const [, template, values, another] = row;
-  const space = await addSpace();
-  const { id } = await addKey(space, { externalId: "acme", credits: { remaining: 5, refill } });
-  const other = await addKey(space);
-  const path = template.replace(":id", id).replace(":other", other.id);
-  const update = (body: object, tag: string) => space.send(["PATCH", path], body, { "If-Match": tag });
-  const first = await update(values, "*");
-  expect([first.status, first.body.error]).toEqual([200, undefined]);
-  const events = await listEvents(space);
-  for (const tag of [first.etag, "*"]) {
-    const repeated = await update(values, tag);
-    expect([repeated.status, repeated.etag, repeated.body]).toEqual([200, first.etag, first.body]);
-  }
-  expect(await listEvents(space)).toEqual(events);
-  expect((await update(values, '"7"')).status).toBe(412);
-  const changed = await update(another, first.etag);
-  expect(changed.body.version).toBe(Number(first.body.version) + 1);
-});
+])(
+  "an edit that changes nothing of %s keeps the version, and is rejected with the ETag of another version",
+  async (...row) => {
+    const [, template, values, another] = row;
+    const space = await addSpace();
+    const { id } = await addKey(space, { externalId: "acme", credits: { remaining: 5, refill } });
+    const other = await addKey(space);
+    const path = template.replace(":id", id).replace(":other", other.id);
+    const update = (body: object, tag: string) => space.send(["PATCH", path], body, { "If-Match": tag });
+    const first = await update(values, "*");
+    expect([first.status, first.body.error]).toEqual([200, undefined]);
+    const events = await listEvents(space);
+    for (const tag of [first.etag, "*"]) {
+      const repeated = await update(values, tag);
+      expect([repeated.status, repeated.etag, repeated.body]).toEqual([200, first.etag, first.body]);
+    }
+    expect(await listEvents(space)).toEqual(events);
+    expect((await update(values, '"7"')).status).toBe(412);
+    const changed = await update(another, first.etag);
+    expect(changed.body.version).toBe(Number(first.body.version) + 1);
+  },
+);
 
 test("an edit that sets the balance that a key has changes the version, because its refill starts again", async () => {
   const space = await addSpace();

@@ -278,7 +278,7 @@ test("is changed by owners and admins who have a second factor, after recent aut
   await expect(requireFactor(admin, workspaceId)).rejects.toMatchObject({
     data: { issues: [{ code: "reauthentication_required" }] },
   });
-  await admin.client.workspaces.update.mutate({ workspaceId, name: "Team", version: 1 });
+  await admin.client.workspaces.update.mutate({ workspaceId, name: "Other team", version: 1 });
   await sql`update sessions set authenticated_at = clock_timestamp()`.execute(app.owner);
   await requireFactor(admin, workspaceId, { version: 2 });
   const { items } = await owner.client.audit.list.query({ workspaceId });

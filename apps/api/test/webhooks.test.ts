@@ -449,8 +449,8 @@ describe("a webhook that fails", () => {
     await shiftFailures(team, "80 hours");
     await sql`update webhooks set slow_until = now() + interval '1 hour'
       where workspace_id = ${team.workspaceId}`.execute(app.owner);
-    // The same URL changes nothing.
-    await team.send(["PATCH", path], { url: `${receiverUrl}/hook`, description: "SIEM" });
+    // The same URL and the same status change nothing.
+    await team.send(["PATCH", path], { url: `${receiverUrl}/hook`, isDisabled: false, description: "SIEM" });
     const failing = { failing_since: expect.any(Date), slow_until: expect.any(Date) };
     expect(await readHealth()).toEqual(failing);
     const moved = await team.send(["PATCH", path], { url: `${receiverUrl}/new` });

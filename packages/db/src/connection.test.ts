@@ -3,10 +3,13 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { promisify } from "node:util";
 import { sql } from "kysely";
+import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
-import { openDatabase } from "./connection.ts";
+import { clientConfig, openDatabase } from "./connection.ts";
 import { requireRoles } from "./database-roles.ts";
 import type { ClusterConnection } from "./embedded/cluster-connection.ts";
+import { createPoolClient } from "./pool-client.ts";
+import { ReconnectBackoff } from "./reconnect-backoff.ts";
 import { createDatabaseGate } from "./testing/database-gate.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 
@@ -131,4 +134,30 @@ test.each([
     env: { USER: "shell" },
   });
   expect(stdout).toBe(expected);
+});
+
+test("an attempt to connect can have a shorter timeout than the pool, which also waits for it to be due", async () => {
+  const gate = await createDatabaseGate(database.connection);
+  onTestFinished(gate.close);
+  gate.hold();
+  const pool = new pg.Pool({
+    Client: createPoolClient({
+      backoff: new ReconnectBackoff(),
+      connectTimeoutMs: 200,
+      rejectsStandby: false,
+    }),
+    ...clientConfig(gate.connection, "latchkey hanging"),
+    connectionTimeoutMillis: 60_000,
+  });
+  onTestFinished(() => pool.end());
+  await expect(pool.query("select")).rejects.toThrow("timeout");
+  gate.open();
+  await expect
+    .poll(() =>
+      pool.query("select 1 as one").then(
+        ({ rows }) => rows,
+        () => [],
+      ),
+    )
+    .toEqual([{ one: 1 }]);
 });

@@ -159,8 +159,8 @@ export interface ConsumerQuery {
 }
 
 /**
- * The most keys that the consumers of a page have together, unless its first consumer alone has more. Adding up the uses of 10,000
- * keys takes about 0.1 s on one core of an AMD EPYC.
+ * The most keys that the consumers of a page have together, unless its first consumer alone has more. Adding up the uses of
+ * 10,000 keys takes about 0.1 s on one core of an AMD EPYC.
  */
 export const maxSummedKeys = 10_000;
 

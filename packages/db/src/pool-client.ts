@@ -11,6 +11,8 @@ export interface PoolClientOptions {
    * `connectionTimeoutMillis` covers this time too, so it must be longer.
    */
   readonly waitMs?: number;
+  /** How long an attempt may take, in milliseconds; the pool's `connectionTimeoutMillis` by default. */
+  readonly connectTimeoutMs?: number;
   /** Whether attempts to connect to a standby fail. */
   readonly rejectsStandby: boolean;
 }
@@ -22,11 +24,12 @@ export interface PoolClientOptions {
 export function createPoolClient({
   backoff,
   waitMs = 0,
+  connectTimeoutMs,
   rejectsStandby,
 }: PoolClientOptions): new () => pg.ClientBase {
   return class extends pg.Client {
-    constructor(config?: pg.ClientConfig) {
-      super(config);
+    constructor(config: pg.ClientConfig = {}) {
+      super(withConnectTimeout(config, connectTimeoutMs));
       // If a connection breaks, its query fails. Without this listener, the error would also end the process. The pool would add one
       // too late: Postgres can end a connection in the packet that opens it.
       this.on("error", () => undefined);
@@ -64,4 +67,12 @@ export function createPoolClient({
       return this;
     }
   };
+}
+
+function withConnectTimeout(config: pg.ClientConfig, connectTimeoutMs: number | undefined): pg.ClientConfig {
+  if (connectTimeoutMs === undefined) return config;
+  const { password } = config;
+  // The pool makes its password non-enumerable, so that a copy lacks it.
+  const copy = { ...config, connectionTimeoutMillis: connectTimeoutMs };
+  return password === undefined ? copy : { ...copy, password };
 }

@@ -4,8 +4,8 @@
  */
 
 /**
- * The maximum length of each text after trimming, in characters (Unicode code points), as in JSON Schema and in Postgres. An emoji can
- * consist of several.
+ * The maximum length of each text after trimming, in characters (Unicode code points), as in JSON Schema and in Postgres. An
+ * emoji can consist of several.
  */
 export const maxLength = {
   email: 254,
@@ -62,7 +62,10 @@ export const requestLimits = {
   maxDepth: 32,
 } as const;
 
-/** The minimum and maximum length of a password, in characters (Unicode code points). There are no rules about which characters it contains. */
+/**
+ * The minimum and maximum length of a password, in characters (Unicode code points). There are no rules about which characters it
+ * contains.
+ */
 export const passwordLength = { min: 12, max: 128 } as const;
 
 /** The limits of a key's restrictions. */

@@ -3,11 +3,11 @@ import type { Versions } from "@latchkey/db/versions";
 import { AppError } from "@latchkey/errors";
 
 /**
- * Whether a row already has the values of an edit. Such an edit writes nothing: a new version would change the ETag, so that edits
- * with the former one would fail (docs/decisions/0020).
+ * Whether a row already has the values of an edit. Such an edit writes nothing: a new version would change the ETag, and the next
+ * edit with the former ETag in `If-Match` would fail without a reason (docs/decisions/0020).
  * @param before the row, locked against other changes.
- * @param edit.changes fields that are undefined keep their value. The fields of objects can have any order, because Postgres doesn't
- *   keep it.
+ * @param edit.changes fields that are undefined keep their value. The fields of objects can have any order, because Postgres
+ *   doesn't keep it.
  * @throws {AppError} PRECONDITION_FAILED if the row is at none of `versions`.
  */
 export function isUnchanged<Row extends { readonly version: number }>(

@@ -21,8 +21,8 @@ export interface CreditRequest {
 
 /**
  * Sets the balance of a key, or adds to or subtracts from it. Once this is committed, every node uses the new balance.
- * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN; CONFLICT if the balance would become negative or too large, or if there is nothing
- *   to add to, because the key has no credits.
+ * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN; CONFLICT if the balance would become negative or too large, or if
+ *   there is nothing to add to, because the key has no credits.
  */
 export async function changeIssuedKeyCredits(
   trx: Trx,

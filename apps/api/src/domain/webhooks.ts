@@ -113,7 +113,8 @@ export async function changeWebhook(
   const changesActions =
     fields.actions !== undefined && JSON.stringify(fields.actions) !== JSON.stringify(before.actions);
   if (isEnabled || changesTarget || changesActions) requireRecentAuthentication(origin);
-  const change = { fields, isDisabled, versions };
+  // Enabling a webhook forgets since when it fails, which an edit that leaves it enabled must not do.
+  const change = { fields, isDisabled: isDisabled === row.isDisabled ? undefined : isDisabled, versions };
   const after = await updateWebhook(workspaceTrx, scope, id, change);
   if (!after) throw new AppError("PRECONDITION_FAILED");
   const target = { targetId: id };

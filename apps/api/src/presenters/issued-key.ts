@@ -73,7 +73,7 @@ export const issuedKey = z
       .meta({ maxItems: maxValidFormerSecrets, description: "Old secrets that are still valid." }),
     version: version.meta({
       description:
-        "Increases with every edit, rotation and revocation of old secrets. Uses and `POST …/credits` don't change it. In quotes, `If-Match` accepts it instead of an `ETag`.",
+        "Increases with every edit that changes something, and with every rotation and revocation of old secrets. Uses and `POST …/credits` don't change it. In quotes, `If-Match` accepts it instead of an `ETag`.",
     }),
   } satisfies PresentedFields)
   .meta({ id: "IssuedKey" });

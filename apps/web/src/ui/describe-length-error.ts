@@ -1,8 +1,8 @@
 /**
  * Returns an error with the limit and the length of a text that is too long; null if it is short
- * enough.
- * @param length in Unicode code points, as the server counts: `[...text].length`.
+ * enough. Both are in Unicode code points, as the server counts.
  */
-export function describeLengthError(length: number, maxLength: number): string | null {
+export function describeLengthError(text: string, maxLength: number): string | null {
+  const { length } = [...text];
   return length > maxLength ? `Use at most ${maxLength} characters. You entered ${length}.` : null;
 }

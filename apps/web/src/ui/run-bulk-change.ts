@@ -17,9 +17,9 @@ export interface BulkResult {
 }
 
 /**
- * Changes items in chunks. If a change fails, the other items are still changed, unless the user isn't allowed to: if all
- * changes of a chunk were rejected for that reason, for example because the user canceled the question for the password, which
- * the next chunk would ask again, the remaining items fail for the same reason.
+ * Changes items in chunks. If a change fails, the other items are still changed. The exception: if all changes of a chunk are
+ * rejected with FORBIDDEN and the same message, the remaining items fail without an attempt. For example, the user canceled the
+ * password dialog, which the next chunk would open again.
  * @param onProgress is called after each chunk with the number of items that were changed.
  */
 export async function runBulkChange(

@@ -109,6 +109,8 @@ test("a Postgres that another process stopped while it was starting is started a
   await rm(join(cluster, "standby.signal"));
   await stopServer(prepared.location);
   const { presence, server } = await joining;
+  expect(stopped).toBeDefined();
+  expect(server?.pid).toBe(await serverPid(dataDirectory));
   expect(server?.pid).not.toBe(stopped);
   await presence.end();
 }, 90_000);

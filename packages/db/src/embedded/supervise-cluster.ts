@@ -7,7 +7,7 @@ import { readPidFile, stopServer } from "./server-process.ts";
 
 /**
  * `lost`: Postgres has ended unexpectedly and is being restarted. `recovered`: it is available again. `starting`: it has been
- * starting or recovering for more than ten seconds; at most once per minute and start.
+ * starting or recovering for more than ten seconds; for each start, at most once per minute.
  */
 export interface EmbeddedPostgresEvent {
   readonly kind: "lost" | "recovered" | "starting";

@@ -43,8 +43,8 @@ const closeWithinMs = 5_000;
  */
 const closeIdleWithinMs = 1_000;
 /**
- * How long a connection waits until it can be attempted, in milliseconds: for the longest pause after a failure, and for an attempt
- * of another connection.
+ * How long a connection waits until it can be attempted, in milliseconds: for the longest pause after a failure, and for an
+ * attempt of another connection.
  */
 const waitForAttemptMs = 1_000 + poolTimeouts.connectTimeoutMs;
 /** The pause before the worker starts again after it failed, in milliseconds. */
@@ -71,6 +71,7 @@ export class JobWorker {
         backoff: new ReconnectBackoff(),
         // The library doesn't repeat the statement that completes a job. If it failed during a pause, the job would run again.
         waitMs: waitForAttemptMs,
+        connectTimeoutMs: poolTimeouts.connectTimeoutMs,
         // The library returns a connection to the pool after a failed statement, and polls so often that none is idle for long.
         rejectsStandby: true,
       }),

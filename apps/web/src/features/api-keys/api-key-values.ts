@@ -11,13 +11,13 @@ export interface ApiKeyValues {
 /** Validates each field. Returns the error to show, or null if the value is valid. */
 export const apiKeyRules = {
   name: (name: string): string | null => {
-    const { length } = [...collapseSpaces(name)];
-    return length === 0
+    const collapsed = collapseSpaces(name);
+    return collapsed === ""
       ? "Enter a name, such as the service that uses the key."
-      : describeLengthError(length, maxLength.keyName);
+      : describeLengthError(collapsed, maxLength.keyName);
   },
   description: (description: string): string | null =>
-    describeLengthError([...description.trim()].length, maxLength.keyDescription),
+    describeLengthError(description.trim(), maxLength.keyDescription),
 };
 
 /**

@@ -62,8 +62,8 @@ const { maxMetaBytes, maxIpRanges } = issuedKeyLimits;
 
 /** Validates each field. Returns the error to show, or null if the value is valid. */
 export const issuedKeyRules = {
-  name: (name: string): string | null => describeLengthError(name.trim().length, maxLength.issuedKeyName),
-  externalId: (id: string): string | null => describeLengthError(id.trim().length, maxLength.externalId),
+  name: (name: string): string | null => describeLengthError(name.trim(), maxLength.issuedKeyName),
+  externalId: (id: string): string | null => describeLengthError(id.trim(), maxLength.externalId),
   permissions: describePermissionError,
   expiryDate: (date: string, { expiry }: IssuedKeyValues): string | null =>
     // The server checks that the date is in the future, because the clock of a browser can be wrong.

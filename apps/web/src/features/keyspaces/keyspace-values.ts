@@ -46,16 +46,16 @@ const { maxLifetimeDays } = issuedKeyLimits;
 /** Validates each field. Returns the error to show, or null if the value is valid. */
 export const keyspaceRules = {
   name: (name: string): string | null =>
-    name.trim() === "" ? "Enter a name." : describeLengthError(name.trim().length, maxLength.keyspaceName),
+    name.trim() === "" ? "Enter a name." : describeLengthError(name.trim(), maxLength.keyspaceName),
   prefix(text: string): string | null {
     const prefix = text.trim();
     if (!/^[a-z0-9_]{2,}$/.test(prefix))
       return "Enter at least 2 lower-case letters, digits and underscores, for example sk_live.";
     if (/^lk(?:_|$)/.test(prefix)) return "A prefix can’t be “lk” or start with “lk_”. Only API keys do.";
-    return describeLengthError(prefix.length, maxLength.keyspacePrefix);
+    return describeLengthError(prefix, maxLength.keyspacePrefix);
   },
   environment: (text: string): string | null =>
-    describeLengthError(text.trim().length, maxLength.keyspaceEnvironment),
+    describeLengthError(text.trim(), maxLength.keyspaceEnvironment),
   lifetimeDays: (days: string): string | null =>
     days.trim() === "" || isWholeNumber(days, { min: 1, max: maxLifetimeDays })
       ? null

@@ -70,7 +70,7 @@ export const limitRules = {
     const name = text.trim();
     if (!/^[a-z0-9_-]+$/.test(name)) return "Use lower-case letters, digits, underscores and hyphens.";
     if (limits.filter((other) => other.name.trim() === name).length > 1) return "Use each name once.";
-    return describeLengthError(name.length, maxLength.limitName);
+    return describeLengthError(name, maxLength.limitName);
   },
   quota: (quota: string): string | null =>
     isWholeNumber(quota, { min: 1, max: maxQuota })

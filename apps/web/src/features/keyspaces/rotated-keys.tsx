@@ -26,12 +26,13 @@ export function RotatedKeys({
     saveFile(new Blob([toRotatedKeysFile(rotated)], { type: "text/csv" }), fileName);
     onCopied(fileName);
   };
+  const other = hasSecrets ? "other " : "";
   return (
     <>
       <p className={classes.words} role="status">
         {hasSecrets ? countOf(rotated.length, "key was", "keys were") : "No key was"} rotated.{" "}
         {notFound.length > 0 &&
-          `${hasSecrets ? countOf(notFound.length, "other key was", "other keys were") : countOf(notFound.length, "key was", "keys were")} already deleted. `}
+          `${countOf(notFound.length, `${other}key was`, `${other}keys were`)} already deleted. `}
         {hasSecrets &&
           "The file lists each key with its ID, name, external ID and new secret. Text that a spreadsheet would interpret as a formula begins with an apostrophe. The secrets won’t be shown again. Give each consumer only their own, and then delete the file."}
       </p>

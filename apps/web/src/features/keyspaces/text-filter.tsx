@@ -6,6 +6,7 @@ import { useDelayedText } from "../../ui/use-delayed-text.ts";
 interface TextFilterProps {
   /** The accessible name and the placeholder, such as "Permission". */
   readonly label: string;
+  /** In Unicode code points. */
   readonly maxLength: number;
   /** Cuts what must not be in the URL from a text, and from the field too. */
   readonly cut?: (text: string) => string;
@@ -31,7 +32,8 @@ export function TextFilter(props: TextFilterProps): ReactElement {
       className={classes.filter}
       aria-label={label}
       placeholder={label}
-      maxLength={maxLength}
+      // The browser counts UTF-16 code units, at most two per code point.
+      maxLength={2 * maxLength}
       autoComplete="off"
       autoCapitalize="none"
       spellCheck={false}

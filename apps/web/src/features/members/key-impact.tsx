@@ -131,10 +131,10 @@ function Impact(props: ImpactProps): ReactElement {
   const { isReplacing, failure, onReplace } = props;
   /** Undefined until the user has chosen to replace keys. */
   const [isOffered, setIsOffered] = useState<boolean>();
-  // The keys can be loaded again, with others.
+  // Not the selected ones: keys that appear when the list is loaded again are selected, as all are at first.
   const [deselected, setDeselected] = useState<ReadonlySet<string>>(new Set());
   const selected = keys.filter(({ id }) => !deselected.has(id));
-  const suggestedName = `${member.name.slice(0, 85)}’s integrations`; // At most 100 characters.
+  const suggestedName = `${[...member.name].slice(0, 85).join("")}’s integrations`; // At most 100 characters.
   const [name, setName] = useState(suggestedName);
   useUnsavedInput(() => isOffered === true && name !== suggestedName);
   const select = (id: string, isSelected: boolean) =>

@@ -20,7 +20,10 @@ const overlaps = [
   { value: "0", label: "Not at all" },
 ];
 const defaultOverlap = "86400";
-/** A webhook has at most one old secret. After another rotation, the server knows none of its secrets. */
+/**
+ * A webhook has at most one old secret. If the response to a rotation is lost and the secret is rotated again, the receiving server
+ * has neither of the two secrets that sign messages.
+ */
 const lostResponse =
   "The server didn’t respond. The secret may have been rotated. If it was, and you rotate it again, the secret that your server has stops signing messages immediately, and your server rejects messages until it has the new secret.";
 

@@ -27,10 +27,9 @@ export const webhookRules = {
       return "Enter a URL, for example https://example.com/webhooks.";
     if (url.username !== "" || url.password !== "") return "Remove the user name and password from the URL.";
     if (url.hash !== "") return "Remove the part of the URL after “#”.";
-    return describeLengthError(url.href.length, maxLength.webhookUrl);
+    return describeLengthError(url.href, maxLength.webhookUrl);
   },
-  description: (description: string) =>
-    describeLengthError(description.trim().length, maxLength.webhookDescription),
+  description: (description: string) => describeLengthError(description.trim(), maxLength.webhookDescription),
   actions: (actions: readonly AuditAction[], { hasAllActions }: WebhookValues): string | null =>
     hasAllActions || actions.length > 0 ? null : "Select at least one event.",
 };

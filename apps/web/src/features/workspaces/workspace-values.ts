@@ -10,13 +10,12 @@ export type WorkspaceValues = Pick<Workspace, "name" | "description">;
 /** Validates each field. Returns the error to show, or null if the value is valid. */
 export const workspaceRules: { [Field in keyof WorkspaceValues]: (text: string) => string | null } = {
   name(name) {
-    const { length } = [...collapseSpaces(name)];
-    return length === 0
+    const collapsed = collapseSpaces(name);
+    return collapsed === ""
       ? "Enter a name, for example your team’s name."
-      : describeLengthError(length, maxLength.workspaceName);
+      : describeLengthError(collapsed, maxLength.workspaceName);
   },
-  description: (description) =>
-    describeLengthError([...description.trim()].length, maxLength.workspaceDescription),
+  description: (description) => describeLengthError(description.trim(), maxLength.workspaceDescription),
 };
 
 /** The label of each field. */

@@ -44,10 +44,10 @@ export function ServiceAccountForm(props: ServiceAccountFormProps): ReactElement
     initialValues,
     validate: {
       name: (name) => {
-        const { length } = [...collapseSpaces(name)];
-        return length === 0
+        const collapsed = collapseSpaces(name);
+        return collapsed === ""
           ? "Enter a name, such as the integration that uses it."
-          : describeLengthError(length, maxLength.serviceAccountName);
+          : describeLengthError(collapsed, maxLength.serviceAccountName);
       },
     },
   });
