@@ -12,8 +12,8 @@ const maxRecordsPerHour = 100_000;
  * Counts a record that a user has just stored for an `Idempotency-Key`, and rejects those beyond the hourly quota, because each is
  * kept for 24 hours. The quota is at least that of issued secrets, so that each of them can be created with an `Idempotency-Key`.
  *
- * Call it last: all requests of the user with a new `Idempotency-Key` lock the same row until they commit, and no other lock may
- * be waited for meanwhile.
+ * Call it last in the transaction: all requests of the user with a new `Idempotency-Key` lock the same row until they commit, so a
+ * transaction that then waited for another lock would delay all of them.
  * @throws {AppError} TOO_MANY_REQUESTS with `Retry-After`. Nothing is counted, because the transaction is rolled back.
  */
 export async function consumeIdempotencyQuota(

@@ -67,17 +67,23 @@ test("a signal ends the wait for a recovery, and stops the Postgres that was sta
   expect(await serverPid(dataDirectory)).toBeUndefined();
 }, 90_000);
 
-test("a recovery may take longer than the limit of the wait, for the process that started Postgres and for others", async () => {
+/** Creates a cluster whose recovery doesn't end by itself. When the test ends, `signal` aborts, and Postgres is stopped. */
+async function prepareRecovering() {
   const { dataDirectory, cluster } = await createStopped();
   await prolongRecovery(cluster);
   const prepared = await prepareToJoin(dataDirectory);
   const stopping = new AbortController();
   onTestFinished(() => stopServer(prepared.location));
   onTestFinished(() => stopping.abort());
+  return { dataDirectory, cluster, prepared, signal: stopping.signal };
+}
+
+test("a recovery may take longer than the limit of the wait, for the process that started Postgres and for others", async () => {
+  const { dataDirectory, cluster, prepared, signal } = await prepareRecovering();
   const join = async () => {
     const reported = Promise.withResolvers<void>();
     // The limit has passed at each attempt after the first.
-    const limits = { joinWithinMs: 1, reportAfterMs: 200, signal: stopping.signal };
+    const limits = { joinWithinMs: 1, reportAfterMs: 200, signal };
     const joining = joinCluster(prepared, { ...limits, onStarting: reported.resolve });
     joining.catch(() => undefined); // If an earlier assertion fails, nobody waits for it.
     await Promise.race([reported.promise, joining]);
@@ -95,13 +101,8 @@ test("a recovery may take longer than the limit of the wait, for the process tha
 }, 90_000);
 
 test("a Postgres that another process stopped while it was starting is started again", async () => {
-  const { dataDirectory, cluster } = await createStopped();
-  await prolongRecovery(cluster);
-  const prepared = await prepareToJoin(dataDirectory);
-  const stopping = new AbortController();
-  onTestFinished(() => stopServer(prepared.location));
-  onTestFinished(() => stopping.abort());
-  const joining = joinCluster(prepared, { signal: stopping.signal });
+  const { dataDirectory, cluster, prepared, signal } = await prepareRecovering();
+  const joining = joinCluster(prepared, { signal });
   joining.catch(() => undefined); // If an earlier assertion fails, nobody waits for it.
   await waitForLog(cluster, "entering standby mode");
   const stopped = await serverPid(dataDirectory);
