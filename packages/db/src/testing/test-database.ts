@@ -24,6 +24,8 @@ export interface TestDatabase {
 }
 
 const template = "migrated_template";
+/** Only ends what hangs, on a busy machine too. */
+const timeouts = { statementTimeoutMs: 30_000, connectTimeoutMs: 30_000 };
 /** How often to try to connect again: 20 s. */
 const maxAttempts = 1_000;
 
@@ -43,8 +45,12 @@ export async function createTestTemplate(postgres: ClusterConnection): Promise<v
 export async function createTestDatabase(postgres: ClusterConnection): Promise<TestDatabase> {
   const connection = { ...postgres, database: `test_${randomUUID()}` };
   await createDatabase(postgres, connection.database, template);
-  const db = openDatabase(connection, { applicationName: "latchkey test" });
-  const owner = openDatabase(connection, { applicationName: "latchkey test owner", role: "login" });
+  const db = openDatabase(connection, { applicationName: "latchkey test", ...timeouts });
+  const owner = openDatabase(connection, {
+    applicationName: "latchkey test owner",
+    role: "login",
+    ...timeouts,
+  });
   return {
     connection,
     db,
