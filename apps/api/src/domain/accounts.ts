@@ -25,6 +25,7 @@ import {
 import { lockWorkspace } from "@latchkey/db/workspace-locks";
 import { enterAsUser, enterWorkspace } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
+import { maxLength } from "@latchkey/limits";
 import { lockWithOperators, requireOtherOperator } from "./operators.ts";
 import { endPendingSignIns } from "./pending-sign-in.ts";
 import { defaultQuotas } from "./quotas.ts";
@@ -96,7 +97,7 @@ export async function addFirstWorkspace(
   {
     userId,
     name,
-    workspaceName = `${name}’s workspace`,
+    workspaceName = nameFirstWorkspace(name),
     origin,
   }: Pick<NewAccount, "name" | "workspaceName"> & { readonly userId: UserId; readonly origin: Origin },
 ): Promise<WorkspaceId> {
@@ -106,6 +107,14 @@ export async function addFirstWorkspace(
     defaultQuotas, // A new user owns no workspace, so the quota can't be exceeded.
   );
   return id;
+}
+
+/** Names a workspace after its owner. Cuts a long name, so that the result isn't too long for the name of a workspace. */
+function nameFirstWorkspace(ownerName: string): string {
+  const ending = "’s workspace";
+  // Limits count code points, which a string's iterator yields.
+  const start = [...ownerName].slice(0, maxLength.workspaceName - [...ending].length);
+  return `${start.join("").trimEnd()}${ending}`;
 }
 
 const passwordAdvice = {
