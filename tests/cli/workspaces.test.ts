@@ -81,6 +81,7 @@ test("workspace create creates a workspace that its owner sees in the web app im
     isDisabled: false,
     slug: "bug-hunters",
     memberCount: 1,
+    serviceAccountCount: 0,
     createdAt: expect.stringMatching(/Z$/),
     version: 1,
   });
@@ -106,16 +107,17 @@ test("a second workspace with the same name gets another slug", async () => {
 test("workspace create without --json prints aligned lines", async () => {
   const text = expectText(await instance.command([...create(ada, "Notes"), "--description", "What to keep"]));
   const [id, ...lines] = text.split("\n");
-  expect(id).toMatch(/^ID {13}ws_\w{26}$/);
+  expect(id).toMatch(/^ID {16}ws_\w{26}$/);
   expect(lines.map((line) => line.replace(/\S+Z$/, "…"))).toEqual([
-    "Members        1",
-    "Created        …",
-    "Slug           notes",
-    "Status         enabled",
-    "Name           Notes",
-    "Second factor  optional",
-    "Audit log      kept forever",
-    "Description    What to keep",
+    "People            1",
+    "Service accounts  0",
+    "Created           …",
+    "Slug              notes",
+    "Status            enabled",
+    "Name              Notes",
+    "Second factor     optional",
+    "Audit log         kept forever",
+    "Description       What to keep",
     "",
   ]);
 });
@@ -275,10 +277,12 @@ test("workspace edit changes how long the audit log is kept, and rejects less th
     expect((await instance.command(edit(days))).status, days).toBe(2);
 });
 
-test("workspace list prints the workspaces of all users, with the number of their members", async () => {
+test("workspace list prints the workspaces of all users, with the numbers of people and service accounts", async () => {
   const { id: workspaceId } = await perform(create(ada, "Both, and “both”"));
   const member = ["member", "add", "--workspace", String(workspaceId), "--user", grace, "--role", "viewer"];
   await perform(member);
+  const account = ["service-account", "create", "--workspace", String(workspaceId), "--name", "Deploys"];
+  await perform([...account, "--role", "viewer"]);
   const workspaces = await list();
   expect(workspaces).toEqual(
     expect.arrayContaining([
@@ -293,6 +297,7 @@ test("workspace list prints the workspaces of all users, with the number of thei
         isDisabled: false,
         slug: "both-and-both",
         memberCount: 2,
+        serviceAccountCount: 1,
         createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
         version: 1,
       },
@@ -303,7 +308,7 @@ test("workspace list prints the workspaces of all users, with the number of thei
 test("workspace list without --json is a table", async () => {
   const workspaces = await list();
   const lines = expectText(await instance.command(["workspace", "list"])).split("\n");
-  expect(lines[0]).toMatch(/^ID +MEMBERS +CREATED +SLUG +STATUS +NAME$/);
+  expect(lines[0]).toMatch(/^ID +PEOPLE +CREATED +SLUG +STATUS +NAME$/);
   expect(lines.slice(1, -1).map((line) => line.split(/ {2,}/))).toEqual(
     workspaces.map(({ id, memberCount, createdAt, slug, name }) => [
       ...[id, String(memberCount)],
