@@ -63,7 +63,7 @@ export function BulkKeyImpact({ workspaceId, members }: BulkKeyImpactProps): Rea
       </ul>
       {hidden > 0 && (
         <p className={classes.detail}>
-          And {countOf(hidden, "key that is used less", "keys that are used less")}.
+          And {countOf(hidden, "more key", "more keys")}.
         </p>
       )}
       <p className={classes.detail}>

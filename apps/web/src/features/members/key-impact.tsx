@@ -174,7 +174,7 @@ function Impact(props: ImpactProps): ReactElement {
       </ul>
       {omitted > 0 && (
         <p className={classes.detail}>
-          And {countOf(omitted, "key that is used less", "keys that are used less")}.
+          And {countOf(omitted, "more key", "more keys")}.
         </p>
       )}
       {failure && (
