@@ -3,7 +3,7 @@ import { openAsOperator } from "@latchkey/auth/workspace-access";
 import type { Origin, RequestOrigin } from "@latchkey/db/audit-actions";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { appendInstanceEvent } from "@latchkey/db/instance-events";
-import { hasOtherMember, hasOtherOwner } from "@latchkey/db/members";
+import { findMember, hasOtherMember, hasOtherOwner } from "@latchkey/db/members";
 import { listOwnedWorkspaces } from "@latchkey/db/memberships";
 import { listUserOverviews } from "@latchkey/db/operator-users";
 import { isOperator } from "@latchkey/db/operators";
@@ -23,7 +23,7 @@ import {
   type User,
 } from "@latchkey/db/users";
 import { lockWorkspace } from "@latchkey/db/workspace-locks";
-import { enterAsUser, enterWorkspace } from "@latchkey/db/workspace-scope";
+import { enterAsUser, enterWorkspace, inWorkspace } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
 import { maxLength } from "@latchkey/limits";
 import { lockWithOperators, requireOtherOperator } from "./operators.ts";
@@ -233,10 +233,19 @@ export async function getAccount(db: Db, user: UserReference): Promise<User> {
   throw new AppError("NOT_FOUND", { message: `There is no user ${name}.` });
 }
 
-/** Finds the owner of API keys: a person, or a service account by its ID. @throws {AppError} NOT_FOUND */
+/**
+ * Finds the owner of API keys: a person, or a service account by its ID.
+ * @throws {AppError} NOT_FOUND, also for a deleted service account, whose row is kept for audit logs.
+ */
 export async function getKeyOwner(db: Db, user: UserReference): Promise<KeyOwner> {
   const owner = "id" in user ? await findKeyOwner(db, user.id) : undefined;
-  return owner ?? { ...(await getAccount(db, user)), kind: "person", serviceWorkspaceId: null };
+  if (!owner) return { ...(await getAccount(db, user)), kind: "person", serviceWorkspaceId: null };
+  if (owner.serviceWorkspaceId) {
+    const scope = openAsOperator(owner.serviceWorkspaceId);
+    const member = await inWorkspace(db, scope, (trx) => findMember(trx, scope, owner.id));
+    if (!member) throw new AppError("NOT_FOUND", { message: "There is no such service account." });
+  }
+  return owner;
 }
 
 /** How many users {@link listAccounts} and {@link searchAccounts} keep in memory at a time. */
