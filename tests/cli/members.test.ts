@@ -336,7 +336,10 @@ test("user disable rejects the only owner of a workspace with other members, and
   const [owner, guest] = [await createPerson(), await createPerson()];
   const key = await createKey(owner);
   await perform(add(owner.workspaceId, guest, "admin"));
-  expectFailure(await instance.command(["user", "disable", owner.email]), lastOwner);
+  expectFailure(await instance.command(["user", "disable", owner.email]), {
+    ...lastOwner,
+    message: `This user is the last owner of a workspace that has other members. Transfer ownership to another member first: ${owner.workspaceId}.`,
+  });
   expect((await callOpen(node.baseUrl, key)).status).toBe(200);
   // A user who owns nothing there can be disabled, and then the owner is the only member.
   await perform(["user", "disable", guest.email]);

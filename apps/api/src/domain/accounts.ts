@@ -26,6 +26,7 @@ import { lockWorkspace } from "@latchkey/db/workspace-locks";
 import { enterAsUser, enterWorkspace, inWorkspace } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
 import { maxLength } from "@latchkey/limits";
+import { joinSome } from "./join-some.ts";
 import { lockWithOperators, requireOtherOperator } from "./operators.ts";
 import { endPendingSignIns } from "./pending-sign-in.ts";
 import { defaultQuotas } from "./quotas.ts";
@@ -162,7 +163,7 @@ export async function disableAccount(transact: Transact, id: UserId, origin: Ori
  * transaction locks workspaces before users, and a locked user can't be made an owner.
  */
 async function disableIfOwnershipUnchanged(trx: Trx, id: UserId, origin: Origin): Promise<boolean> {
-  const checked = await lockOwnedWorkspaces(trx, id);
+  const checked = await lockOwnedWorkspaces(trx, id, origin);
   await lockWithOperators(trx, [id], origin);
   await requireOtherOperator(trx, id);
   const owned = await listOwnedWorkspaces(await enterAsUser(trx, id), id);
@@ -179,19 +180,25 @@ async function disableIfOwnershipUnchanged(trx: Trx, id: UserId, origin: Origin)
  * @throws {AppError} CONFLICT if a workspace with other members would have no owner who can sign in. A workspace whose
  *   only member is the user stays as it is until the user is enabled again.
  */
-async function lockOwnedWorkspaces(trx: Trx, userId: UserId): Promise<readonly WorkspaceId[]> {
+async function lockOwnedWorkspaces(
+  trx: Trx,
+  userId: UserId,
+  { actor }: Origin,
+): Promise<readonly WorkspaceId[]> {
   const owned = await listOwnedWorkspaces(await enterAsUser(trx, userId), userId);
+  const needed: WorkspaceId[] = [];
   for (const workspaceId of owned) {
     const scope = openAsOperator(workspaceId);
     const workspaceTrx = await enterWorkspace(trx, scope);
     await lockWorkspace(workspaceTrx, scope);
     if (await hasOtherOwner(workspaceTrx, scope, userId)) continue;
-    if (!(await hasOtherMember(workspaceTrx, scope, userId))) continue;
-    const message =
-      "This user is the last owner of a workspace that has other members. Transfer ownership to another member first.";
-    throw new AppError("CONFLICT", { message });
+    if (await hasOtherMember(workspaceTrx, scope, userId)) needed.push(workspaceId);
   }
-  return owned;
+  if (needed.length === 0) return owned;
+  // Only the command takes IDs of workspaces.
+  const list = actor.kind === "command" ? `: ${joinSome(needed.map((id) => encodeId("workspace", id)))}` : "";
+  const message = `This user is the last owner of a workspace that has other members. Transfer ownership to another member first${list}.`;
+  throw new AppError("CONFLICT", { message });
 }
 
 /**
