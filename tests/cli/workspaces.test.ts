@@ -1,7 +1,9 @@
 import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { callProcedure, signIn } from "../support/account.ts";
 import { runCommandInProcess } from "../support/command.ts";
 import type { InProcessNode } from "../support/node-in-process.ts";
@@ -355,3 +357,27 @@ test.each(["", "--json"])(
     expect({ stdout, stderr }).toEqual({ stdout: "", stderr: "status 0\n" });
   },
 );
+
+test("key rotate fails if its output has no reader, because the secret is lost", async () => {
+  const { id } = await perform(["key", "create", "--user", ada, "--name", "job"]);
+  const directory = await mkdtemp(join(tmpdir(), "latchkey-pipe-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  // The pipe has no reader from the beginning, whatever takes how long.
+  const open = `mkfifo "$PIPE" && exec 3<>"$PIPE" 4>"$PIPE" 3<&-`;
+  const { stdout } = await promisify(execFile)(
+    "/bin/sh",
+    ["-c", `${open}; "$NODE" "$LATCHKEY" --json key rotate ${id} 2>&1 >&4 4>&-; echo "status $?"`],
+    {
+      env: {
+        ...bareEnvironment,
+        NODE: process.execPath,
+        LATCHKEY: join(projectRoot, "apps/api/src/cli/latchkey.ts"),
+        DATA_DIR: instance.dataDirectory,
+        PIPE: join(directory, "pipe"),
+      },
+    },
+  );
+  const [error = "", ...others] = stdout.trimEnd().split("\n");
+  expect(JSON.parse(error)).toMatchObject({ error: { message: expect.stringContaining("output was lost") } });
+  expect(others).toEqual(["status 1"]);
+});
