@@ -44,7 +44,10 @@ type PresentedWorkspaceKey = ReturnType<typeof presentWorkspaceKey>;
 export function viewKeysOf(workspace: Pick<Workspace, "disabledAt">): View<PresentedWorkspaceKey> {
   return [
     { label: "ID", text: ({ id }) => id },
-    { label: "Status", text: (key) => findRejection(key) ?? (workspace.disabledAt ? "workspace disabled" : "accepted") },
+    {
+      label: "Status",
+      text: (key) => findRejection(key) ?? (workspace.disabledAt ? "workspace disabled" : "accepted"),
+    },
     { label: "Last used here", text: ({ lastUsedAt }) => (lastUsedAt ? formatTime(lastUsedAt) : "never") },
     { label: "Expires", text: ({ expiresAt }) => (expiresAt ? formatTime(expiresAt) : "never") },
     { label: "Owner", text: ({ owner }) => owner.email ?? owner.name },
