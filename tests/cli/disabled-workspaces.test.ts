@@ -69,6 +69,9 @@ test("disabling applies to the next request, and enabling restores everything", 
     });
     expect(await readStates()).toEqual([403, "DISABLED"]);
   }
+  expect(expectText(await instance.command(["workspace", "keys", workspaceId]))).toContain(
+    " workspace disabled ",
+  );
   expect(JSON.parse((await readWorkspace()).body)).toMatchObject({
     error: { message: "Insufficient access", issues: [{ code: "workspace_disabled" }] },
   });

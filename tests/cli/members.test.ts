@@ -198,7 +198,7 @@ test("--preview lists the keys that lose access with a new role or a removal, wi
   expect(JSON.parse(body)).toMatchObject({ role: "admin" });
 });
 
-test("member replace-keys gives a service account the role of the member and a key for each active key", async () => {
+test("member replace-keys gives a service account the role of a member, who may be disabled, and a key for each active key", async () => {
   const [owner, guest] = [await createPerson(), await createPerson()];
   const { workspaceId } = owner;
   const replace = [
@@ -213,7 +213,9 @@ test("member replace-keys gives a service account the role of the member and a k
   const noKey = { ...notFound, message: "The member has no active API key that can reach the workspace." };
   expectFailure(await instance.command(replace), noKey);
   const former = await createKey(guest);
+  await perform(["user", "disable", guest.email]);
   const { data } = await perform(replace);
+  await perform(["user", "enable", guest.email]);
   const [replacement, ...others] = data as readonly Record<string, string>[]; // The JSON of a list.
   expect(others).toEqual([]);
   expect(replacement).toMatchObject({ name: "theirs", key: expect.stringMatching(/^lk_/) });
@@ -334,7 +336,10 @@ test("user disable rejects the only owner of a workspace with other members, and
   const [owner, guest] = [await createPerson(), await createPerson()];
   const key = await createKey(owner);
   await perform(add(owner.workspaceId, guest, "admin"));
-  expectFailure(await instance.command(["user", "disable", owner.email]), lastOwner);
+  expectFailure(await instance.command(["user", "disable", owner.email]), {
+    ...lastOwner,
+    message: `This user is the last owner of a workspace that has other members. Transfer ownership to another member first: ${owner.workspaceId}.`,
+  });
   expect((await callOpen(node.baseUrl, key)).status).toBe(200);
   // A user who owns nothing there can be disabled, and then the owner is the only member.
   await perform(["user", "disable", guest.email]);

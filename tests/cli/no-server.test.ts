@@ -84,6 +84,14 @@ test("doesn't create the schema in DATABASE_URL either, except for migrate and u
       code: "NOT_FOUND",
       message: /^There is no Latchkey database in postgres:.*\/empty\. Set DATABASE_URL to an existing one/,
     });
+    const nowhere = { DATABASE_URL: url.replace(/empty$/, "nowhere") };
+    for (const args of [["key", "list"], ["migrate"]])
+      expectFailure(await runCommandInProcess(args, nowhere), {
+        status: 1,
+        code: "NOT_FOUND",
+        message:
+          /\/nowhere\) can't be used: database "nowhere" does not exist\. Create the database, because/,
+      });
     const client = new pg.Client({ ...cluster.connection, database: "empty" });
     await client.connect();
     const { rowCount } = await client.query("select from pg_tables where schemaname = 'public'");

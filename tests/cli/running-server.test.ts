@@ -79,6 +79,9 @@ test("user email changes the email address that a user signs in with", async () 
   await perform(newUser("occupied@example.com"), password);
   const changed = await perform(["user", "email", email, "--email", "After@example.com"]);
   expect(changed).toMatchObject({ email: "after@example.com", isDisabled: false });
+  expect(await perform(["user", "email", "after@example.com", "--email", "AFTER@example.com"])).toEqual(
+    changed,
+  );
   expectFailure(await instance.command(["--json", "user", "email", email, "--email", "x@example.com"]), {
     status: 1,
     code: "NOT_FOUND",

@@ -76,8 +76,15 @@ test("a service account and its key are created, changed, disabled and deleted w
   expect(await read(path)).toBe(200);
   expect(await perform(["service-account", "delete", account])).toEqual({ userId: account });
   expect(await read(path)).toBe(403);
-  const again = await instance.command(["service-account", "delete", account, "--json"]);
-  expectFailure(again, { status: 1, code: "NOT_FOUND", message: "There is no such service account." });
+  for (const args of [
+    ["service-account", "delete", account],
+    ["key", "create", "--user", account, "--name", "Pipeline"],
+    ["key", "list", "--user", account],
+    ["member", "remove", "--workspace", workspaceId, "--user", account],
+  ]) {
+    const ending = await instance.command([...args, "--json"]);
+    expectFailure(ending, { status: 1, code: "NOT_FOUND", message: "There is no such service account." });
+  }
 });
 
 test("a service account isn’t a person for the command", async () => {

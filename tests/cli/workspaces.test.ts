@@ -1,7 +1,9 @@
 import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { callProcedure, signIn } from "../support/account.ts";
 import { runCommandInProcess } from "../support/command.ts";
 import type { InProcessNode } from "../support/node-in-process.ts";
@@ -81,6 +83,7 @@ test("workspace create creates a workspace that its owner sees in the web app im
     isDisabled: false,
     slug: "bug-hunters",
     memberCount: 1,
+    serviceAccountCount: 0,
     createdAt: expect.stringMatching(/Z$/),
     version: 1,
   });
@@ -106,16 +109,17 @@ test("a second workspace with the same name gets another slug", async () => {
 test("workspace create without --json prints aligned lines", async () => {
   const text = expectText(await instance.command([...create(ada, "Notes"), "--description", "What to keep"]));
   const [id, ...lines] = text.split("\n");
-  expect(id).toMatch(/^ID {13}ws_\w{26}$/);
+  expect(id).toMatch(/^ID {16}ws_\w{26}$/);
   expect(lines.map((line) => line.replace(/\S+Z$/, "…"))).toEqual([
-    "Members        1",
-    "Created        …",
-    "Slug           notes",
-    "Status         enabled",
-    "Name           Notes",
-    "Second factor  optional",
-    "Audit log      kept forever",
-    "Description    What to keep",
+    "People            1",
+    "Service accounts  0",
+    "Created           …",
+    "Slug              notes",
+    "Status            enabled",
+    "Name              Notes",
+    "Second factor     optional",
+    "Audit log         kept forever",
+    "Description       What to keep",
     "",
   ]);
 });
@@ -275,10 +279,12 @@ test("workspace edit changes how long the audit log is kept, and rejects less th
     expect((await instance.command(edit(days))).status, days).toBe(2);
 });
 
-test("workspace list prints the workspaces of all users, with the number of their members", async () => {
+test("workspace list prints the workspaces of all users, with the numbers of people and service accounts", async () => {
   const { id: workspaceId } = await perform(create(ada, "Both, and “both”"));
   const member = ["member", "add", "--workspace", String(workspaceId), "--user", grace, "--role", "viewer"];
   await perform(member);
+  const account = ["service-account", "create", "--workspace", String(workspaceId), "--name", "Deploys"];
+  await perform([...account, "--role", "viewer"]);
   const workspaces = await list();
   expect(workspaces).toEqual(
     expect.arrayContaining([
@@ -293,6 +299,7 @@ test("workspace list prints the workspaces of all users, with the number of thei
         isDisabled: false,
         slug: "both-and-both",
         memberCount: 2,
+        serviceAccountCount: 1,
         createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
         version: 1,
       },
@@ -303,7 +310,7 @@ test("workspace list prints the workspaces of all users, with the number of thei
 test("workspace list without --json is a table", async () => {
   const workspaces = await list();
   const lines = expectText(await instance.command(["workspace", "list"])).split("\n");
-  expect(lines[0]).toMatch(/^ID +MEMBERS +CREATED +SLUG +STATUS +NAME$/);
+  expect(lines[0]).toMatch(/^ID +PEOPLE +CREATED +SLUG +STATUS +NAME$/);
   expect(lines.slice(1, -1).map((line) => line.split(/ {2,}/))).toEqual(
     workspaces.map(({ id, memberCount, createdAt, slug, name }) => [
       ...[id, String(memberCount)],
@@ -350,3 +357,27 @@ test.each(["", "--json"])(
     expect({ stdout, stderr }).toEqual({ stdout: "", stderr: "status 0\n" });
   },
 );
+
+test("key rotate fails if its output has no reader, because the secret is lost", async () => {
+  const { id } = await perform(["key", "create", "--user", ada, "--name", "job"]);
+  const directory = await mkdtemp(join(tmpdir(), "latchkey-pipe-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  // The pipe has no reader from the beginning, whatever takes how long.
+  const open = `mkfifo "$PIPE" && exec 3<>"$PIPE" 4>"$PIPE" 3<&-`;
+  const { stdout } = await promisify(execFile)(
+    "/bin/sh",
+    ["-c", `${open}; "$NODE" "$LATCHKEY" --json key rotate ${id} 2>&1 >&4 4>&-; echo "status $?"`],
+    {
+      env: {
+        ...bareEnvironment,
+        NODE: process.execPath,
+        LATCHKEY: join(projectRoot, "apps/api/src/cli/latchkey.ts"),
+        DATA_DIR: instance.dataDirectory,
+        PIPE: join(directory, "pipe"),
+      },
+    },
+  );
+  const [error = "", ...others] = stdout.trimEnd().split("\n");
+  expect(JSON.parse(error)).toMatchObject({ error: { message: expect.stringContaining("output was lost") } });
+  expect(others).toEqual(["status 1"]);
+});

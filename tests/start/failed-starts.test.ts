@@ -116,7 +116,8 @@ test("a database that accepts no writes, such as a standby, and a command that c
 test("a DATABASE_URL with a database that does not exist, without a wait", async () => {
   const { password: right } = await connectionTo(other.cluster);
   const url = `postgres://latchkey:${right}@127.0.0.1:${proxy.port}/nowhere`;
-  const reason = /127\.0\.0\.1:\d+\/nowhere\) can't be used: database "nowhere" does not exist/;
+  const reason =
+    /127\.0\.0\.1:\d+\/nowhere\) can't be used: database "nowhere" does not exist\. Create the database/;
   await expectFailedStart(await instance.run({ DATABASE_URL: url, AUTH_SECRET: authSecret }), reason);
 });
 

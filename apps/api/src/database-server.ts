@@ -7,6 +7,7 @@ import {
 } from "@latchkey/db/embedded-postgres";
 import { EmbeddedPostgresError } from "@latchkey/db/embedded-postgres-error";
 import { readServerVersion } from "@latchkey/db/server-version";
+import { isDatabaseMissing } from "@latchkey/db/sqlstate";
 import type { Env } from "./env.ts";
 import { NoInstanceError, StartError } from "./start-error.ts";
 import { isSystemError } from "./system-error.ts";
@@ -43,7 +44,8 @@ export type DatabaseLocation = Partial<Pick<Env, "databaseUrl">> & Pick<Env, "da
 /**
  * Connects to the Postgres of `DATABASE_URL`, or starts the embedded one.
  * @throws {StartError}
- * @throws {NoInstanceError} if there is no embedded Postgres and `canCreate` is false.
+ * @throws {NoInstanceError} if there is no embedded Postgres and `canCreate` is false, or the database of `DATABASE_URL` doesn't
+ *   exist.
  */
 export async function openServer(
   location: DatabaseLocation,
@@ -102,12 +104,15 @@ async function openExternal(databaseUrl: string, options: ServerOptions): Promis
     }
   } catch (error) {
     if (error instanceof StartError || options.signal?.aborted) throw error;
+    const unusable = `The Postgres server in DATABASE_URL (${withoutPassword(databaseUrl)}) can't be used: ${reasonOf(error)}`;
+    if (isDatabaseMissing(error)) {
+      const advice =
+        "Create the database, because Latchkey creates only its schema, or set DATABASE_URL to an existing one.";
+      throw new NoInstanceError(`${unusable}. ${advice}`, { cause: error });
+    }
     const waited =
       options.waitMs && isDatabaseStarting(error) ? ` (after waiting for ${options.waitMs / 1_000} s)` : "";
-    throw new StartError(
-      `The Postgres server in DATABASE_URL (${withoutPassword(databaseUrl)}) can't be used: ${reasonOf(error)}${waited}.`,
-      { cause: error },
-    );
+    throw new StartError(`${unusable}${waited}.`, { cause: error });
   } finally {
     await db.destroy();
   }

@@ -55,7 +55,7 @@ async function add({ scope }: Team, { userId }: Person, role: Role): Promise<voi
 
 const remove = ({ client, email }: Person) => client.account.delete.mutate({ email });
 
-function removeByCommand({ userId }: Pick<Person, "userId">): Promise<void> {
+function removeByCommand({ userId }: Pick<Person, "userId">): ReturnType<typeof deleteAccount> {
   const { db } = app.services;
   return deleteAccount({
     userId,
@@ -167,6 +167,10 @@ test("the last owner of a workspace with other members is rejected, with the nam
     blockingWorkspaces: [{ name: "First" }, { name: "Second" }],
   });
   await expect(remove(owner)).rejects.toMatchObject(failsWith("CONFLICT", "“First” and “Second”"));
+  await expect(removeByCommand(owner)).rejects.toMatchObject({
+    code: "CONFLICT",
+    message: expect.stringContaining(`first: “First” (${first.id}) and “Second” (${second.id}).`),
+  });
   expect(await call(secret)).toBe(200);
   for (const { id: workspaceId } of [first, second]) {
     await owner.client.ownership.offer.mutate({ workspaceId, userId: member.id });
@@ -427,7 +431,22 @@ test("the command deletes any other user, and the audit log names the command", 
   const [owner, member] = [await addPerson(), await addPerson()];
   const team = await addTeam(owner);
   await add(team, member, "viewer");
-  await removeByCommand(member);
+  const alone = await addTeam(member, "Alone");
+  const [working, disabled, expired] = [
+    await app.addKey(member.userId),
+    await app.addKey(member.userId),
+    await app.addKey(member.userId),
+  ];
+  const set = (id: KeyId, values: object) =>
+    app.owner.updateTable("api_keys").set(values).where("id", "=", id).execute();
+  await set(disabled.id, { disabled_at: new Date() });
+  await set(expired.id, { expires_at: new Date(0) });
+  expect(await call(working.secret)).toBe(200);
+  expect(await member.client.account.deletion.query()).toMatchObject({ keyCount: 1 });
+  expect(await removeByCommand(member)).toMatchObject({
+    keyCount: 1,
+    deletedWorkspaces: [{ name: "Ada’s workspace" }, { id: alone.scope.workspaceId, name: "Alone" }],
+  });
   const { items } = await owner.client.audit.list.query({ workspaceId: team.id });
   expect(items[0]).toMatchObject({
     action: "member.account-deleted",

@@ -147,6 +147,24 @@ test("the operator can change the email address of a disabled user", async () =>
   expect(await origins.execute()).toEqual([]);
 });
 
+test("the operator changes nothing by setting the email address that the user already has", async () => {
+  const person = await signUp();
+  const { userId, email } = person;
+  await person.client.account.verifyEmail.mutate({ token: tokenIn(await mailVerification(userId)) });
+  const { db } = app.services;
+  const digest = Buffer.alloc(32, 1);
+  await rememberOrigins(db, userId, [digest]);
+  const actions = await listActions(person);
+  expect(await changeAccountEmail(db, { email }, email, commandOrigin)).toBe(userId);
+  expect(await isVerified(person)).toBe(true);
+  expect(await listActions(person)).toEqual(actions);
+  const origins = app.owner.selectFrom("sign_in_origins").select("digest").where("user_id", "=", userId);
+  expect(await origins.execute()).toContainEqual({ digest });
+  const { rows } = await sql`
+    select from graphile_worker.jobs where key like ${`email-changed ${userId}%`}`.execute(app.owner);
+  expect(rows).toEqual([]);
+});
+
 test("an email address gets five links on request, then no more for a while", async () => {
   const person = await signUp();
   await app.owner.deleteFrom("throttle_buckets").execute();

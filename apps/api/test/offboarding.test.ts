@@ -7,6 +7,7 @@ import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
+import { createKey } from "../src/domain/api-key-edits.ts";
 import { changeMemberRole } from "../src/domain/members.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
@@ -86,6 +87,42 @@ test("the preview lists the keys that reach the workspace, and the permissions t
     Reads: ["audit:read", "api-keys:read"],
   });
   expect((await preview("admin")).keys.map((key) => key.stoppedPermissions)).toEqual([[], []]);
+});
+
+test("of more than 50 keys, the preview lists those that lose permissions, also if others are preferred by use", async () => {
+  const { ada, grace, id: workspaceId } = await addTeam("admin");
+  const { db, owner, quotas } = { ...app, ...app.services };
+  // Of keys without uses, newer ones are first.
+  await addKey(grace, "Reads audit log", { permissions: ["audit:read"], isReadOnly: true });
+  await addKey(grace, "Manages", { permissions: ["members:manage"] });
+  await db.transaction().execute(async (trx) => {
+    const settings = { permissions: ["workspace:read"] };
+    const key = { userId: grace.userId, name: "Reads", description: "", settings, origin: commandOrigin };
+    for (let count = 1; count <= 50; count += 1) await createKey(trx, key, quotas);
+  });
+  const preview = async (role?: Role) => {
+    const input = { workspaceId, userId: grace.id, ...(role && { role }) };
+    const { keys, total } = await ada.client.offboarding.preview.query(input);
+    const affected = keys.filter(({ stoppedPermissions }) => stoppedPermissions.length > 0);
+    return { total, listed: keys.length, affected: affected.map(({ name }) => name) };
+  };
+  const of52 = { total: 52, listed: 50 };
+  expect(await preview("viewer")).toEqual({ ...of52, affected: ["Manages", "Reads audit log"] });
+  expect(await preview("member")).toEqual({ ...of52, affected: ["Manages", "Reads audit log"] });
+  expect(await preview("owner")).toEqual({ ...of52, affected: [] });
+  const setOthers = async (values: object) =>
+    await owner
+      .updateTable("api_keys")
+      .set(values)
+      .where("name", "=", "Reads")
+      .where("user_id", "=", grace.userId)
+      .execute();
+  await setOthers({ disabled_at: new Date() });
+  expect(await preview()).toEqual({ ...of52, affected: ["Manages", "Reads audit log"] });
+  await setOthers({ disabled_at: null, expires_at: new Date(0) });
+  expect((await preview()).affected).toEqual(["Manages", "Reads audit log"]);
+  await app.disableUser(grace.userId);
+  expect((await preview()).affected).toEqual(["Manages", "Reads audit log"]);
 });
 
 type Preview = Awaited<ReturnType<Person["client"]["offboarding"]["preview"]["query"]>>;

@@ -1,5 +1,6 @@
 import { decodeId } from "@latchkey/db/ids";
 import { disableUser } from "@latchkey/db/users";
+import { maxLength } from "@latchkey/limits";
 import { TRPCClientError } from "@trpc/client";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -54,6 +55,23 @@ describe("accounts and sessions", () => {
     });
     expect(session.workspaces[0]?.slug).toMatch(/^ada-lovelaces-workspace/);
     expect(await client.session.current.query()).toEqual(session);
+  });
+
+  test("the name of the first workspace isn't too long for a user with the longest name", async () => {
+    const { client } = openClient();
+    const email = `${crypto.randomUUID()}@example.com`;
+    const { user, workspaces } = await client.session.signUp.mutate({
+      name: "🗝".repeat(maxLength.personName),
+      email,
+      password,
+    });
+    expect([...user.name]).toHaveLength(maxLength.personName);
+    const [first] = workspaces;
+    expect(first?.name).toMatch(/^🗝+’s workspace$/u);
+    expect([...(first?.name ?? "")]).toHaveLength(maxLength.workspaceName);
+    // The form of the workspace sends the name again.
+    const edit = { workspaceId: first?.id ?? "", name: first?.name ?? "", version: 1 };
+    expect(await client.workspaces.update.mutate(edit)).toMatchObject({ name: first?.name });
   });
 
   test("an email address has at most one account, in any letter case, even after concurrent sign-ups", async () => {

@@ -53,7 +53,7 @@ export async function hasOtherUser(db: Db, id: UserId): Promise<boolean> {
   return row !== undefined;
 }
 
-/** The API keys that stop working if their owner is deleted. */
+/** The API keys that stop working if their owner is deleted: not those that are disabled or expired, or of a disabled owner. */
 export interface KeySummary {
   readonly keyCount: number;
   /** When one of them was last used. */
@@ -63,6 +63,7 @@ export interface KeySummary {
 export async function summarizeKeys(db: Db, userId: UserId): Promise<KeySummary> {
   return await db
     .selectFrom("api_keys")
+    .innerJoin("users", "users.id", "api_keys.user_id")
     .innerJoin("key_counters", "key_counters.key_id", "api_keys.id")
     .select((eb) => [
       eb.fn.countAll<number>().as("keyCount"),
@@ -70,6 +71,9 @@ export async function summarizeKeys(db: Db, userId: UserId): Promise<KeySummary>
     ])
     .where("api_keys.user_id", "=", userId)
     .where("api_keys.deleted_at", "is", null)
+    .where("api_keys.disabled_at", "is", null)
+    .where("users.disabled_at", "is", null)
+    .where(sql<boolean>`coalesce(api_keys.expires_at > clock_timestamp(), true)`)
     .executeTakeFirstOrThrow();
 }
 

@@ -9,6 +9,7 @@ const state = {
   idleInTransactionSessionTimeout: "25P03",
   invalidSqlStatementName: "26000",
   invalidParameterValue: "22023",
+  invalidCatalogName: "3D000",
   foreignKeyViolation: "23503",
   uniqueViolation: "23505",
   serializationFailure: "40001",
@@ -134,6 +135,11 @@ export function isNotReady(error: unknown): boolean {
 /** Whether the login may not do this: it lacks the privilege, or the role it was to assume does not exist. */
 export function isMissingRoleOrPrivilege(error: unknown): boolean {
   return hasSqlState(missingRoleOrPrivilege, error);
+}
+
+/** Whether the database of a connection doesn't exist. */
+export function isDatabaseMissing(error: unknown): boolean {
+  return sqlStateOf(error) === state.invalidCatalogName;
 }
 
 /** Whether a lock was not acquired within `lock_timeout`. */

@@ -56,6 +56,16 @@ export interface WorkspaceKeyFilter {
   /** Part of a key's name or first characters, or of its owner's name or email address, in any letter case. */
   readonly search?: string | undefined;
   readonly status?: WorkspaceKeyStatus | undefined;
+  /** Only keys that the workspace accepts if their owner is enabled. */
+  readonly isAccepted?: true | undefined;
+}
+
+/** Permissions that a change takes from a member, as names in the `permissions` of keys. An empty list stands for none. */
+export interface LostPermissions {
+  /** The names that allow at least one of the lost permissions. */
+  readonly names: readonly string[];
+  /** The names that allow at least one of them to a read-only key. */
+  readonly readOnlyNames: readonly string[];
 }
 
 export const workspaceKeySorts = [
@@ -79,6 +89,18 @@ const violation = sql.raw<PolicyRule | null>(
 );
 const isBlocked = sql<boolean>`(access.blocked_at is not null)`;
 const violatesPolicy = sql<boolean>`(${violation} is not null)`;
+
+/** SQL for whether the workspace accepts a key if its owner is enabled. */
+const isAcceptedIfEnabled = sql<boolean>`(api_keys.disabled_at is null
+  and coalesce(api_keys.expires_at > clock_timestamp(), true) and not ${isBlocked} and not ${violatesPolicy})`;
+
+/** SQL for whether requests with a key lose at least one permission, if the owner of the key is enabled. */
+function losesPermissions({ names, readOnlyNames }: LostPermissions): RawBuilder<boolean> {
+  const hasOneOf = (some: readonly string[]) =>
+    sql`(cardinality(${some}::text[]) > 0 and coalesce(api_keys.permissions && ${some}::text[], true))`;
+  return sql`(${isAcceptedIfEnabled}
+    and case when api_keys.is_read_only then ${hasOneOf(readOnlyNames)} else ${hasOneOf(names)} end)`;
+}
 
 function hasStatus(status: WorkspaceKeyStatus, scope: WorkspaceScope): RawBuilder<boolean> {
   if (status === "blocked") return isBlocked;
@@ -121,11 +143,13 @@ export async function listWorkspaceKeys(
     readonly direction: "asc" | "desc";
     readonly offset: number;
     readonly limit: number;
+    /** Sorts keys that lose some of these permissions before all others. */
+    readonly lost?: LostPermissions;
   },
 ): Promise<{ items: WorkspaceKey[]; total: number }> {
-  const { sort, direction, offset, limit } = query;
+  const { sort, direction, offset, limit, lost } = query;
   const order = sql`
-    ${sortExpression(sort, scope)} ${sql.raw(direction)} nulls last, api_keys.id ${sql.raw(direction)}`;
+    ${lost ? sql`${losesPermissions(lost)} desc,` : sql``} ${sortExpression(sort, scope)} ${sql.raw(direction)} nulls last, api_keys.id ${sql.raw(direction)}`;
   // Only the keys of the page are described, because that reads their history.
   const found = await selectReachingKeys(trx, scope)
     // Postgres leaves out the join if the keys aren't sorted by it.
@@ -192,7 +216,7 @@ export async function countWorkspaceKeys(
 }
 
 function matches(
-  { ownerId, ids, search = "", status }: WorkspaceKeyFilter,
+  { ownerId, ids, search = "", status, isAccepted }: WorkspaceKeyFilter,
   scope: WorkspaceScope,
 ): RawBuilder<boolean> {
   // A search can't contain the separator.
@@ -202,6 +226,7 @@ function matches(
     ...(ids ? [sql`api_keys.id = any(${ids}::uuid[])`] : []),
     ...(search === "" ? [] : [containsText(text, search)]),
     ...(status ? [hasStatus(status, scope)] : []),
+    ...(isAccepted ? [isAcceptedIfEnabled] : []),
   ];
   return conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(conditions, sql` and `)})`;
 }

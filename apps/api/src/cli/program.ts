@@ -47,7 +47,7 @@ export function createProgram(io: CommandIo): Command {
 
   program
     .command("migrate")
-    .description("create the database if there is none, and bring its schema up to date")
+    .description("create the embedded database if there is none, and bring its schema up to date")
     .option("--repair", "restore the policies, grants and triggers that isolate tenants")
     .action(createAction(async () => (await import("./migrate.ts")).migrateTask));
   program
@@ -56,12 +56,12 @@ export function createProgram(io: CommandIo): Command {
     .action(createAction(async () => (await import("./backups/backup.ts")).backupTask));
   program
     .command("restore <file>")
-    .description("restore a backup into an empty database; create the database if there is none")
+    .description("restore a backup into an empty database; create the embedded database if there is none")
     .action(createAction(async () => (await import("./backups/restore.ts")).restoreTask));
   program
     .command("demo")
     .description(
-      "fill an empty instance with two workspaces to try the product with; create the database if there is none",
+      "fill an empty instance with two workspaces to try the product with; create the embedded database if there is none",
     )
     .action(createAction(async () => (await import("./demo/fill-demo.ts")).demoTask));
   addUserCommands(program, createAction);

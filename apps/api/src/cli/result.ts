@@ -23,6 +23,8 @@ export interface ListResult {
   readonly rows: AsyncIterable<{ readonly json: object; readonly cells: readonly string[] }>;
   /** The text in place of an empty table. */
   readonly emptyText: string;
+  /** Whether the rows contain secrets that can't be shown again. */
+  readonly hasSecrets: boolean;
 }
 
 /** A text of any length in a format of its own, which `--json` doesn't change. It is printed while it is read. */
@@ -45,9 +47,10 @@ export function listOf<Item, Presented extends object>(
     readonly present: (item: Item) => Presented;
     readonly view: View<Presented>;
     readonly emptyText: string;
+    readonly hasSecrets?: boolean;
   },
 ): ListResult {
-  const { present, view, emptyText } = shape;
+  const { present, view, emptyText, hasSecrets = false } = shape;
   const columns = view.filter(({ isDetail }) => !isDetail);
   async function* toRows() {
     for await (const item of items) {
@@ -55,5 +58,6 @@ export function listOf<Item, Presented extends object>(
       yield { json, cells: columns.map(({ text }) => text(json)) };
     }
   }
-  return { kind: "list", headers: columns.map(({ label }) => label), rows: toRows(), emptyText };
+  const headers = columns.map(({ label }) => label);
+  return { kind: "list", headers, rows: toRows(), emptyText, hasSecrets };
 }

@@ -10,7 +10,7 @@ import {
 } from "@latchkey/db/account-deletion";
 import type { Origin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
-import type { SessionId, UserId, WorkspaceId } from "@latchkey/db/ids";
+import { encodeId, type SessionId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { appendInstanceEvent } from "@latchkey/db/instance-events";
 import { deleteMember, hasOtherOwner } from "@latchkey/db/members";
 import { hasOtherOperator, listOperatorIds } from "@latchkey/db/operators";
@@ -30,6 +30,7 @@ import {
 } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { endInvitation } from "./end-invitation.ts";
+import { joinSome } from "./join-some.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { signInRequired } from "./sign-in-required.ts";
 
@@ -64,14 +65,26 @@ export async function previewDeletion(trx: Trx, userId: UserId): Promise<Deletio
     const found = await findAffected(trx, { userId, id });
     if (found) affected.push(found);
   }
-  const list = (consequence: AffectedWorkspace["consequence"]) =>
-    affected.filter((one) => one.consequence === consequence).map(({ workspace }) => workspace);
   return {
     ...(await summarizeKeys(trx, userId)),
-    deletedWorkspaces: list("delete"),
-    blockingWorkspaces: list("block"),
+    deletedWorkspaces: workspacesWith(affected, "delete"),
+    blockingWorkspaces: workspacesWith(affected, "block"),
     isNeededOperator: await isNeededOperator(trx, user),
   };
+}
+
+function workspacesWith(
+  affected: readonly AffectedWorkspace[],
+  consequence: AffectedWorkspace["consequence"],
+): readonly Workspace[] {
+  return affected.filter((one) => one.consequence === consequence).map(({ workspace }) => workspace);
+}
+
+/** What the deletion of an account deleted. */
+export interface DeletionResult {
+  /** The API keys that stopped working. */
+  readonly keyCount: number;
+  readonly deletedWorkspaces: readonly Workspace[];
 }
 
 interface Deletion {
@@ -93,24 +106,25 @@ const attempts = 20;
  *   disabled one, or the only operator of an instance with other users; UNAUTHORIZED if the session has ended; NOT_FOUND;
  *   FORBIDDEN without recent authentication.
  */
-export async function deleteAccount(deletion: Deletion): Promise<void> {
+export async function deleteAccount(deletion: Deletion): Promise<DeletionResult> {
   requireRecentAuthentication(deletion.origin);
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
-    if (await deletion.transact((trx) => deleteIfMembershipsUnchanged(trx, deletion))) return;
+    const result = await deletion.transact((trx) => deleteIfMembershipsUnchanged(trx, deletion));
+    if (result) return result;
   }
   const message = "The workspaces of this account changed while it was being deleted. Try again.";
   throw new AppError("CONFLICT", { message });
 }
 
 /**
- * Returns false if the user has joined a workspace since their workspaces were locked, got or lost the role of an operator, or
+ * Returns undefined if the user has joined a workspace since their workspaces were locked, got or lost the role of an operator, or
  * became the last person. Locks workspaces in the order of their IDs, then the user and, for an operator, all operators, and the
  * counters of the user's keys last, as every other transaction does.
  */
 async function deleteIfMembershipsUnchanged(
   trx: Trx,
   { userId, sessionId, origin }: Deletion,
-): Promise<boolean> {
+): Promise<DeletionResult | undefined> {
   const user = await findUser(trx, userId);
   if (!user) throw sessionId ? signInRequired() : userNotFound();
   const isLastPerson = user.isOperator && !(await hasOtherUser(trx, userId));
@@ -122,31 +136,30 @@ async function deleteIfMembershipsUnchanged(
     throw sessionId ? signInRequired() : userNotFound();
   if (sessionId && !(await lockLiveSession(trx, sessionId))) throw signInRequired();
   const current = await listMemberships(trx, userId);
-  if (!new Set(current).isSubsetOf(new Set(locked))) return false;
+  if (!new Set(current).isSubsetOf(new Set(locked))) return undefined;
   const latest = await findUser(trx, userId);
   // Without the locks on the operators, nothing prevents the others from losing the role.
-  if (latest?.isOperator !== user.isOperator) return false;
+  if (latest?.isOperator !== user.isOperator) return undefined;
   if (await isNeededOperator(trx, user)) throw operatorIsNeeded();
   // Everyone else was deleted since, so sign-ups must be locked first. If another person remains, one of the locked operators
   // remains too, so that the next sign-up can't become the operator.
-  if (user.isOperator && !isLastPerson && !(await hasOtherUser(trx, userId))) return false;
+  if (user.isOperator && !isLastPerson && !(await hasOtherUser(trx, userId))) return undefined;
   const affected: AffectedWorkspace[] = [];
   for (const id of current) {
     const found = await findAffected(trx, { userId, id });
     if (found) affected.push(found);
   }
-  const blocking = affected
-    .filter(({ consequence }) => consequence === "block")
-    .map(({ workspace }) => workspace);
-  if (blocking.length > 0) throw ownershipIsNeeded(blocking);
+  const blocking = workspacesWith(affected, "block");
+  if (blocking.length > 0) throw ownershipIsNeeded(blocking, origin);
   if (origin.actor.kind !== "command") requireNoDisabledWorkspace(affected);
   for (const one of affected) {
     if (one.consequence === "keep") await leave(trx, { userId, origin }, one);
     else await deleteOwnWorkspace(trx, one.scope, origin);
   }
   await appendInstanceEvent(trx, origin, { action: "user.deleted", userId });
+  const { keyCount } = await summarizeKeys(trx, userId); // No key can be added to a locked user.
   await deleteUser(trx, { id: userId, name: latest.name });
-  return true;
+  return { keyCount, deletedWorkspaces: workspacesWith(affected, "delete") };
 }
 
 /** Whether nobody else could manage the instance, which has other users. */
@@ -217,16 +230,13 @@ function requireNoDisabledWorkspace(affected: readonly AffectedWorkspace[]): voi
   throw new AppError("CONFLICT", { message });
 }
 
-function ownershipIsNeeded(workspaces: readonly Workspace[]): AppError {
-  const names = workspaces.slice(0, maxNames).map(({ name }) => `“${name}”`);
-  const omitted = workspaces.length - names.length;
-  const list = new Intl.ListFormat("en").format(omitted > 0 ? [...names, `${omitted} more`] : names);
-  const message = `The last owner of a workspace that has other members or service accounts can’t be deleted. Transfer ownership, or delete the workspace, first: ${list}.`;
+/** The command takes IDs of workspaces, so its error has them in addition to the names. */
+function ownershipIsNeeded(workspaces: readonly Workspace[], { actor }: Origin): AppError {
+  const describe = ({ id, name }: Workspace) =>
+    actor.kind === "command" ? `“${name}” (${encodeId("workspace", id)})` : `“${name}”`;
+  const message = `The last owner of a workspace that has other members or service accounts can’t be deleted. Transfer ownership, or delete the workspace, first: ${joinSome(workspaces.map(describe))}.`;
   return new AppError("CONFLICT", { message });
 }
-
-/** The maximum number of workspaces that an error names. */
-const maxNames = 10;
 
 function operatorIsNeeded(): AppError {
   const message =

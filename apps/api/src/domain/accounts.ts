@@ -3,7 +3,7 @@ import { openAsOperator } from "@latchkey/auth/workspace-access";
 import type { Origin, RequestOrigin } from "@latchkey/db/audit-actions";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { appendInstanceEvent } from "@latchkey/db/instance-events";
-import { hasOtherMember, hasOtherOwner } from "@latchkey/db/members";
+import { findMember, hasOtherMember, hasOtherOwner } from "@latchkey/db/members";
 import { listOwnedWorkspaces } from "@latchkey/db/memberships";
 import { listUserOverviews } from "@latchkey/db/operator-users";
 import { isOperator } from "@latchkey/db/operators";
@@ -23,8 +23,10 @@ import {
   type User,
 } from "@latchkey/db/users";
 import { lockWorkspace } from "@latchkey/db/workspace-locks";
-import { enterAsUser, enterWorkspace } from "@latchkey/db/workspace-scope";
+import { enterAsUser, enterWorkspace, inWorkspace } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
+import { maxLength } from "@latchkey/limits";
+import { joinSome } from "./join-some.ts";
 import { lockWithOperators, requireOtherOperator } from "./operators.ts";
 import { endPendingSignIns } from "./pending-sign-in.ts";
 import { defaultQuotas } from "./quotas.ts";
@@ -96,7 +98,7 @@ export async function addFirstWorkspace(
   {
     userId,
     name,
-    workspaceName = `${name}’s workspace`,
+    workspaceName = nameFirstWorkspace(name),
     origin,
   }: Pick<NewAccount, "name" | "workspaceName"> & { readonly userId: UserId; readonly origin: Origin },
 ): Promise<WorkspaceId> {
@@ -106,6 +108,14 @@ export async function addFirstWorkspace(
     defaultQuotas, // A new user owns no workspace, so the quota can't be exceeded.
   );
   return id;
+}
+
+/** Names a workspace after its owner. Cuts a long name, so that the result isn't too long for the name of a workspace. */
+function nameFirstWorkspace(ownerName: string): string {
+  const ending = "’s workspace";
+  // Limits count code points, which a string's iterator yields.
+  const start = [...ownerName].slice(0, maxLength.workspaceName - [...ending].length);
+  return `${start.join("").trimEnd()}${ending}`;
 }
 
 const passwordAdvice = {
@@ -153,7 +163,7 @@ export async function disableAccount(transact: Transact, id: UserId, origin: Ori
  * transaction locks workspaces before users, and a locked user can't be made an owner.
  */
 async function disableIfOwnershipUnchanged(trx: Trx, id: UserId, origin: Origin): Promise<boolean> {
-  const checked = await lockOwnedWorkspaces(trx, id);
+  const checked = await lockOwnedWorkspaces(trx, id, origin);
   await lockWithOperators(trx, [id], origin);
   await requireOtherOperator(trx, id);
   const owned = await listOwnedWorkspaces(await enterAsUser(trx, id), id);
@@ -170,19 +180,25 @@ async function disableIfOwnershipUnchanged(trx: Trx, id: UserId, origin: Origin)
  * @throws {AppError} CONFLICT if a workspace with other members would have no owner who can sign in. A workspace whose
  *   only member is the user stays as it is until the user is enabled again.
  */
-async function lockOwnedWorkspaces(trx: Trx, userId: UserId): Promise<readonly WorkspaceId[]> {
+async function lockOwnedWorkspaces(
+  trx: Trx,
+  userId: UserId,
+  { actor }: Origin,
+): Promise<readonly WorkspaceId[]> {
   const owned = await listOwnedWorkspaces(await enterAsUser(trx, userId), userId);
+  const needed: WorkspaceId[] = [];
   for (const workspaceId of owned) {
     const scope = openAsOperator(workspaceId);
     const workspaceTrx = await enterWorkspace(trx, scope);
     await lockWorkspace(workspaceTrx, scope);
     if (await hasOtherOwner(workspaceTrx, scope, userId)) continue;
-    if (!(await hasOtherMember(workspaceTrx, scope, userId))) continue;
-    const message =
-      "This user is the last owner of a workspace that has other members. Transfer ownership to another member first.";
-    throw new AppError("CONFLICT", { message });
+    if (await hasOtherMember(workspaceTrx, scope, userId)) needed.push(workspaceId);
   }
-  return owned;
+  if (needed.length === 0) return owned;
+  // Only the command takes IDs of workspaces.
+  const list = actor.kind === "command" ? `: ${joinSome(needed.map((id) => encodeId("workspace", id)))}` : "";
+  const message = `This user is the last owner of a workspace that has other members. Transfer ownership to another member first${list}.`;
+  throw new AppError("CONFLICT", { message });
 }
 
 /**
@@ -224,10 +240,19 @@ export async function getAccount(db: Db, user: UserReference): Promise<User> {
   throw new AppError("NOT_FOUND", { message: `There is no user ${name}.` });
 }
 
-/** Finds the owner of API keys: a person, or a service account by its ID. @throws {AppError} NOT_FOUND */
+/**
+ * Finds the owner of API keys: a person, or a service account by its ID.
+ * @throws {AppError} NOT_FOUND, also for a deleted service account, whose row is kept for audit logs.
+ */
 export async function getKeyOwner(db: Db, user: UserReference): Promise<KeyOwner> {
   const owner = "id" in user ? await findKeyOwner(db, user.id) : undefined;
-  return owner ?? { ...(await getAccount(db, user)), kind: "person", serviceWorkspaceId: null };
+  if (!owner) return { ...(await getAccount(db, user)), kind: "person", serviceWorkspaceId: null };
+  if (owner.serviceWorkspaceId) {
+    const scope = openAsOperator(owner.serviceWorkspaceId);
+    const member = await inWorkspace(db, scope, (trx) => findMember(trx, scope, owner.id));
+    if (!member) throw new AppError("NOT_FOUND", { message: "There is no such service account." });
+  }
+  return owner;
 }
 
 /** How many users {@link listAccounts} and {@link searchAccounts} keep in memory at a time. */

@@ -3,7 +3,7 @@ import type { Origin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import type { WorkspaceId } from "@latchkey/db/ids";
 import { countIssuedKeys } from "@latchkey/db/issued-keys";
-import { countMembers } from "@latchkey/db/members";
+import { countMembersByKind } from "@latchkey/db/members";
 import { bumpOwnerVersions } from "@latchkey/db/owner-versions";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { countWorkspaceKeys } from "@latchkey/db/workspace-keys";
@@ -14,7 +14,10 @@ import { lockWithOperators } from "./operators.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { getWorkspaceAsOperator } from "./workspaces.ts";
 
-/** What stops working when a workspace is disabled, and works again when it is enabled. */
+/**
+ * What is in a workspace that is to be disabled or enabled, including members and keys that are disabled, and keys that are
+ * expired or blocked.
+ */
 export interface AffectedCounts {
   readonly workspace: Workspace;
   /** People. */
@@ -25,13 +28,12 @@ export interface AffectedCounts {
   readonly issuedKeyCount: number;
 }
 
-/** Counts what disabling or enabling a workspace affects. @throws {AppError} NOT_FOUND */
+/** Counts the members and keys of a workspace. @throws {AppError} NOT_FOUND */
 export async function countAffected(db: Db, id: WorkspaceId): Promise<AffectedCounts> {
   const scope = openAsOperator(id);
   return await inWorkspace(db, scope, async (trx) => ({
     workspace: await getWorkspaceAsOperator(trx, scope),
-    memberCount: await countMembers(trx, scope, { kind: "person" }),
-    serviceAccountCount: await countMembers(trx, scope, { kind: "service_account" }),
+    ...(await countMembersByKind(trx, scope)),
     apiKeyCount: await countWorkspaceKeys(trx, scope, {}),
     issuedKeyCount: await countIssuedKeys(trx, scope),
   }));

@@ -132,7 +132,7 @@ export async function confirmEmailChange(
 
 /**
  * Changes the email address of a user, who may be disabled, for the operator. The devices and networks of the
- * user are no longer known to the throttling of sign-ins.
+ * user are no longer known to the throttling of sign-ins. If the user already has the email address, nothing changes.
  * @param email the new email address, in lower case.
  * @throws {AppError} NOT_FOUND; CONFLICT if the email address has another account.
  */
@@ -146,6 +146,7 @@ export async function changeAccountEmail(
   await db.transaction().execute(async (trx) => {
     await lockUsers(trx, [id]);
     const former = await getAccount(trx, { id }); // The user may have been deleted since they were found.
+    if (former.email === email) return; // Otherwise, a verified address would become unverified.
     await changeEmail(trx, former, { email, isVerified: false }, origin);
     await replaceOrigins(trx, id, []);
   });

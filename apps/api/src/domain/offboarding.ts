@@ -2,6 +2,7 @@ import {
   expandPermissions,
   listPermissions,
   type Permission,
+  permissions,
   roleHasPermission,
 } from "@latchkey/auth/permissions";
 import { hasPermission, type Restrictions } from "@latchkey/auth/restrictions";
@@ -34,7 +35,7 @@ export interface AffectedKey extends WorkspaceKey {
 
 /** The keys of a member, and the role of a service account that replaces the member. */
 export interface OffboardingPreview {
-  /** At most {@link maxOffboardedKeys}. */
+  /** At most {@link maxOffboardedKeys}, busiest first. If there are more keys, those that lose permissions take precedence. */
   readonly keys: readonly AffectedKey[];
   /** The number of all keys. */
   readonly total: number;
@@ -71,13 +72,21 @@ export async function previewOffboarding(
   { userId, role }: { readonly userId: UserId; readonly role?: Role | undefined },
 ): Promise<OffboardingPreview> {
   const member = await getMember(trx, scope, userId);
-  const page = { sort: "recentUses", direction: "desc", offset: 0, limit: maxOffboardedKeys } as const;
-  const { items, total } = await listWorkspaceKeys(trx, scope, { ...page, ownerId: userId });
   const lost = listPermissions(member.role).filter(
     (permission) => !role || !roleHasPermission(role, permission),
   );
+  const page = { sort: "recentUses", direction: "desc", offset: 0, limit: maxOffboardedKeys } as const;
+  const { items, total } = await listWorkspaceKeys(trx, scope, {
+    ...page,
+    ownerId: userId,
+    lost: {
+      names: listAllowing(lost),
+      readOnlyNames: listAllowing(lost.filter((permission) => permission.endsWith(":read"))),
+    },
+  });
   const now = await readClock(trx);
-  const keys = items.map((key) => ({
+  const busiestFirst = items.toSorted((one, other) => other.recentUses - one.recentUses);
+  const keys = busiestFirst.map((key) => ({
     ...key,
     lostPermissions: isAccepted(key, now) ? lost.filter((permission) => isAllowedByKey(key, permission)) : [],
   }));
@@ -90,10 +99,15 @@ function isAccepted({ isDisabled, expiresAt, isBlocked, violation }: WorkspaceKe
   return !isDisabled && !isExpired && !isBlocked && violation === null;
 }
 
-function isAllowedByKey({ permissions, isReadOnly }: WorkspaceKey, permission: Permission): boolean {
+/** The permissions of a key that allow at least one of these permissions: themselves, and those that include them. */
+function listAllowing(some: readonly Permission[]): readonly Permission[] {
+  return permissions.filter((name) => some.some((permission) => expandPermissions([name]).has(permission)));
+}
+
+function isAllowedByKey(key: WorkspaceKey, permission: Permission): boolean {
   return (
-    (!permissions || expandPermissions(permissions).has(permission)) &&
-    (!isReadOnly || permission.endsWith(":read"))
+    (!key.permissions || expandPermissions(key.permissions).has(permission)) &&
+    (!key.isReadOnly || permission.endsWith(":read"))
   );
 }
 
@@ -170,7 +184,7 @@ export async function replaceKeys(
 
 /**
  * As {@link replaceKeys}, for all keys of a member that the workspace accepts: keys that are not disabled, expired or
- * blocked, and don't violate the policy.
+ * blocked, and don't violate the policy. The member may be disabled.
  * @throws {AppError} NOT_FOUND if there is none, UNPROCESSABLE_CONTENT for more than {@link maxOffboardedKeys}.
  */
 export async function replaceActiveKeys(
@@ -183,7 +197,7 @@ export async function replaceActiveKeys(
   const { workspaceTrx } = await enterGrantingWorkspace(trx, edit, [userId]);
   await getMember(workspaceTrx, scope, userId);
   const page = { sort: "createdAt", direction: "asc", offset: 0, limit: maxOffboardedKeys } as const;
-  const filter = { ownerId: userId, status: "active" } as const;
+  const filter = { ownerId: userId, isAccepted: true } as const;
   const { items, total } = await listWorkspaceKeys(workspaceTrx, scope, { ...page, ...filter });
   if (items.length === 0) {
     throw new AppError("NOT_FOUND", {

@@ -1,6 +1,6 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import type { WorkspaceId } from "@latchkey/db/ids";
-import { countMembers } from "@latchkey/db/members";
+import { countMembersByKind } from "@latchkey/db/members";
 import { listWorkspaceIds } from "@latchkey/db/memberships";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { enterWorkspace } from "@latchkey/db/workspace-scope";
@@ -9,7 +9,9 @@ import { workspaceNotFound } from "./enter-for-edit.ts";
 
 /** A workspace as the operator sees it. */
 export interface WorkspaceSummary extends Workspace {
+  /** People. */
   readonly memberCount: number;
+  readonly serviceAccountCount: number;
 }
 
 /** How many workspaces {@link listAllWorkspaces} keeps in memory at a time. */
@@ -43,7 +45,7 @@ async function summarize(trx: Trx, ids: readonly WorkspaceId[]): Promise<Workspa
     const workspaceTrx = await enterWorkspace(trx, scope);
     const workspace = await findWorkspace(workspaceTrx, scope);
     if (!workspace) continue; // Deleted concurrently.
-    summaries.push({ ...workspace, memberCount: await countMembers(workspaceTrx, scope, {}) });
+    summaries.push({ ...workspace, ...(await countMembersByKind(workspaceTrx, scope)) });
   }
   return summaries;
 }

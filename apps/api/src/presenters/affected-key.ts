@@ -21,7 +21,7 @@ const affectedKey = workspaceKey
 export const offboardingPreview = z
   .object({
     keys: z.array(affectedKey).meta({
-      description: `The member's API keys that can reach the workspace, busiest first; at most ${maxOffboardedKeys}.`,
+      description: `The member's API keys that can reach the workspace, busiest first; at most ${maxOffboardedKeys}. If there are more, those that lose permissions take precedence.`,
       maxItems: maxOffboardedKeys,
     }),
     total: z.int().min(0).meta({ description: "The number of all such keys.", example: 3 }),

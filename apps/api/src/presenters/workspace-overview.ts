@@ -18,7 +18,7 @@ export function presentWorkspaceOverview(workspace: WorkspaceOverview) {
   };
 }
 
-/** What stops working when a workspace is disabled. */
+/** The numbers of members and keys of a workspace that is to be disabled or enabled. */
 export function presentAffectedCounts(counts: AffectedCounts) {
   const { workspace } = counts;
   return {

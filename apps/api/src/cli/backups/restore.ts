@@ -12,7 +12,7 @@ import { addFileToErrors } from "./add-file-to-errors.ts";
 import { openBackupFile } from "./backup-file.ts";
 import { withLoginRole } from "./with-login-role.ts";
 
-/** Restores a backup into an empty database, which it creates if there is none. */
+/** Restores a backup into an empty database. Creates the embedded database if there is none. */
 export const restoreTask = defineServerTask({
   input: z.strictObject({ file: z.string().min(1, "Expected the path of a file.") }),
   // The whole file is checked before a database is created for it.

@@ -17,9 +17,14 @@ export function formatLimit(limit: KeySettings["limit"]): string {
   return limit ? `${limit.quota}/${limit.windowSeconds}s` : "none";
 }
 
-function statusOf({ isDisabled, expiresAt }: PresentedKey): string {
-  if (isDisabled) return "disabled";
-  return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? "expired" : "active";
+/** Whether a presented key has expired, by the clock of the command. */
+export function isExpired({ expiresAt }: Pick<PresentedKey, "expiresAt">): boolean {
+  return expiresAt !== null && Date.parse(expiresAt) <= Date.now();
+}
+
+function statusOf(key: PresentedKey): string {
+  if (key.isDisabled) return "disabled";
+  return isExpired(key) ? "expired" : "active";
 }
 
 const formatExpiry = ({ expiresAt }: PresentedKey): string => (expiresAt ? formatTime(expiresAt) : "never");

@@ -7,7 +7,7 @@ import { type AffectedKey, previewOffboarding } from "../../domain/offboarding.t
 import { getWorkspaceSummary } from "../../domain/workspace-summaries.ts";
 import { presentWorkspaceKey } from "../../presenters/workspace-key.ts";
 import { type ListResult, listOf } from "../result.ts";
-import { workspaceKeyView } from "../workspaces/key-policy-view.ts";
+import { viewKeysOf } from "../workspaces/key-policy-view.ts";
 
 /**
  * Lists the API keys of a member that lose access in a workspace if the member is changed, busiest first.
@@ -19,7 +19,7 @@ export async function previewAffectedKeys(
   change: { readonly userId: UserId; readonly role?: Role },
 ): Promise<ListResult> {
   const scope = openAsOperator(workspace);
-  await db.transaction().execute((trx) => getWorkspaceSummary(trx, workspace)); // Reports a missing workspace.
+  const summary = await db.transaction().execute((trx) => getWorkspaceSummary(trx, workspace));
   const { keys } = await inWorkspace(db, scope, (trx) => previewOffboarding(trx, scope, change));
   const affected = keys.filter(({ lostPermissions }) => lostPermissions.length > 0);
   return listOf(iterate(affected), {
@@ -28,7 +28,7 @@ export async function previewAffectedKeys(
       stoppedPermissions: lostPermissions,
     }),
     view: [
-      ...workspaceKeyView.filter(({ label }) => label !== "Owner"),
+      ...viewKeysOf(summary).filter(({ label }) => label !== "Owner"),
       {
         label: "Loses",
         text: ({ stoppedPermissions }) => (change.role ? stoppedPermissions.join(", ") : "everything"),

@@ -29,6 +29,7 @@ export const replaceKeysTask = defineTask({
         { label: "Name", text: (key) => key.name },
       ],
       emptyText: "No key was replaced.",
+      hasSecrets: true,
     });
   },
 });

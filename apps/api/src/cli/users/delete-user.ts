@@ -1,7 +1,7 @@
 import { encodeId } from "@latchkey/db/ids";
 import { AppError } from "@latchkey/errors";
 import { z } from "zod";
-import { deleteAccount, previewDeletion } from "../../domain/account-deletion.ts";
+import { deleteAccount } from "../../domain/account-deletion.ts";
 import { getAccount } from "../../domain/accounts.ts";
 import { commandOrigin } from "../command-origin.ts";
 import { itemOf } from "../result.ts";
@@ -16,12 +16,9 @@ export const deleteUserTask = defineTask({
       const message = `--confirm: ${JSON.stringify(confirm)} is not the email address of the user. Expected ${email}.`;
       throw new AppError("BAD_REQUEST", { message });
     }
-    const { keyCount, deletedWorkspaces } = await db
-      .transaction()
-      .execute((trx) => previewDeletion(trx, userId));
     const transact: Parameters<typeof deleteAccount>[0]["transact"] = (work) =>
       db.transaction().execute(work);
-    await deleteAccount({ userId, origin: commandOrigin, transact });
+    const { keyCount, deletedWorkspaces } = await deleteAccount({ userId, origin: commandOrigin, transact });
     const deleted = {
       id: encodeId("user", userId),
       email,

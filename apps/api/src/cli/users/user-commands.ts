@@ -5,7 +5,7 @@ export function addUserCommands(program: Command, createAction: CreateAction): v
   const user = program.command("user").description("people who can sign in");
   user
     .command("create")
-    .description("create a user and their first workspace; create the database if there is none")
+    .description("create a user and their first workspace; create the embedded database if there is none")
     .requiredOption("--email <email>", "the email address that the user signs in with")
     .requiredOption("--name <name>", "the user's name")
     .requiredOption("--password-stdin", "read the password from standard input")

@@ -1,8 +1,10 @@
 import type { StoredPolicy } from "@latchkey/db/api-key-policies";
 import { encodeId, type WorkspaceId } from "@latchkey/db/ids";
+import type { Workspace } from "@latchkey/db/workspaces";
 import { presentPolicy, type presentRejectedKey } from "../../presenters/api-key-policy.ts";
 import type { presentWorkspaceKey } from "../../presenters/workspace-key.ts";
 import { formatTime } from "../format.ts";
+import { isExpired } from "../keys/key-view.ts";
 import type { View } from "../result.ts";
 
 /** A policy in the command's JSON: as in the open API, with the workspace. */
@@ -36,23 +38,29 @@ export const rejectedKeyView: View<PresentedRejectedKey> = [
   { label: "Name", text: ({ name }) => name },
 ];
 
-export const workspaceKeyView: View<ReturnType<typeof presentWorkspaceKey>> = [
-  { label: "ID", text: ({ id }) => id },
-  { label: "Status", text: describeStatus },
-  { label: "Last used here", text: ({ lastUsedAt }) => (lastUsedAt ? formatTime(lastUsedAt) : "never") },
-  { label: "Expires", text: ({ expiresAt }) => (expiresAt ? formatTime(expiresAt) : "never") },
-  { label: "Owner", text: ({ owner }) => owner.email ?? owner.name },
-  { label: "Name", text: ({ name }) => name },
-];
+type PresentedWorkspaceKey = ReturnType<typeof presentWorkspaceKey>;
 
-function describeStatus({
-  isDisabled,
-  isBlocked,
-  violation,
-  owner,
-}: ReturnType<typeof presentWorkspaceKey>): string {
+/** The columns for the API keys of a workspace. */
+export function viewKeysOf(workspace: Pick<Workspace, "disabledAt">): View<PresentedWorkspaceKey> {
+  return [
+    { label: "ID", text: ({ id }) => id },
+    {
+      label: "Status",
+      text: (key) => findRejection(key) ?? (workspace.disabledAt ? "workspace disabled" : "accepted"),
+    },
+    { label: "Last used here", text: ({ lastUsedAt }) => (lastUsedAt ? formatTime(lastUsedAt) : "never") },
+    { label: "Expires", text: ({ expiresAt }) => (expiresAt ? formatTime(expiresAt) : "never") },
+    { label: "Owner", text: ({ owner }) => owner.email ?? owner.name },
+    { label: "Name", text: ({ name }) => name },
+  ];
+}
+
+/** Why a key is rejected in a workspace that isn't disabled. Returns undefined for a key that is accepted. */
+function findRejection(key: PresentedWorkspaceKey): string | undefined {
+  const { isDisabled, isBlocked, violation, owner } = key;
   if (isDisabled) return "disabled";
   if (owner.isDisabled) return "owner disabled";
+  if (isExpired(key)) return "expired";
   if (isBlocked) return "blocked";
-  return violation ?? "accepted";
+  return violation ?? undefined;
 }

@@ -6,15 +6,15 @@ import { presentWorkspaceKey } from "../../presenters/workspace-key.ts";
 import { listOf } from "../result.ts";
 import { defineTask } from "../task.ts";
 import { workspaceId } from "../values.ts";
-import { workspaceKeyView } from "./key-policy-view.ts";
+import { viewKeysOf } from "./key-policy-view.ts";
 
 export const listWorkspaceKeysTask = defineTask({
   input: z.strictObject({ id: workspaceId }),
   perform: async ({ db }, { id }) => {
-    await db.transaction().execute((trx) => getWorkspaceSummary(trx, id)); // Reports a missing workspace instead of printing an empty list.
+    const workspace = await db.transaction().execute((trx) => getWorkspaceSummary(trx, id));
     return listOf(listEveryWorkspaceKey(db, openAsOperator(id)), {
       present: presentWorkspaceKey,
-      view: workspaceKeyView,
+      view: viewKeysOf(workspace),
       emptyText: "No API keys.",
     });
   },

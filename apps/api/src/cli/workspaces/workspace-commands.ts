@@ -69,12 +69,12 @@ export function addWorkspaceCommands(program: Command, createAction: CreateActio
     .description(
       "disable a workspace: its issued keys and API keys in it are rejected, and its members can't use it, from the next request until it is enabled",
     )
-    .option("--preview", "change nothing, and show how many members and keys would stop working")
+    .option("--preview", "change nothing, and show how many members and keys the workspace has")
     .action(createAction(async () => (await import("./set-workspace-disabled.ts")).disableWorkspaceTask));
   workspace
     .command("enable <id>")
     .description("enable a disabled workspace: its members and keys work again from the next request")
-    .option("--preview", "change nothing, and show how many members and keys would work again")
+    .option("--preview", "change nothing, and show how many members and keys the workspace has")
     .action(createAction(async () => (await import("./set-workspace-disabled.ts")).enableWorkspaceTask));
   workspace
     .command("delete <id>")

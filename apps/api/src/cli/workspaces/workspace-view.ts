@@ -3,18 +3,24 @@ import { presentWorkspace } from "../../presenters/workspace.ts";
 import { formatTime } from "../format.ts";
 import type { View } from "../result.ts";
 
-/** A workspace in the command's JSON: as in the open API, with the number of members instead of a role. */
+/** A workspace in the command's JSON: as in the open API, with the numbers of people and service accounts instead of a role. */
 export type PresentedSummary = ReturnType<typeof presentSummary>;
 
 export function presentSummary(summary: WorkspaceSummary) {
   // The command has no role in the workspace.
   const { role: _role, ...shown } = presentWorkspace({ ...summary, role: "owner" });
-  return { ...shown, memberCount: summary.memberCount };
+  const { memberCount, serviceAccountCount } = summary;
+  return { ...shown, memberCount, serviceAccountCount };
 }
 
 export const workspaceView: View<PresentedSummary> = [
   { label: "ID", text: ({ id }) => id },
-  { label: "Members", text: ({ memberCount }) => String(memberCount) },
+  { label: "People", text: ({ memberCount }) => String(memberCount) },
+  {
+    label: "Service accounts",
+    text: ({ serviceAccountCount }) => String(serviceAccountCount),
+    isDetail: true,
+  },
   { label: "Created", text: ({ createdAt }) => formatTime(createdAt) },
   { label: "Slug", text: ({ slug }) => slug },
   { label: "Status", text: ({ isDisabled }) => (isDisabled ? "disabled" : "enabled") },

@@ -61,11 +61,7 @@ export function BulkKeyImpact({ workspaceId, members }: BulkKeyImpactProps): Rea
           </li>
         ))}
       </ul>
-      {hidden > 0 && (
-        <p className={classes.detail}>
-          And {countOf(hidden, "key that is used less", "keys that are used less")}.
-        </p>
-      )}
+      {hidden > 0 && <p className={classes.detail}>And {countOf(hidden, "more key", "more keys")}.</p>}
       <p className={classes.detail}>
         To move keys to a service account first, remove their owner individually.
       </p>

@@ -172,11 +172,7 @@ function Impact(props: ImpactProps): ReactElement {
           </li>
         ))}
       </ul>
-      {omitted > 0 && (
-        <p className={classes.detail}>
-          And {countOf(omitted, "key that is used less", "keys that are used less")}.
-        </p>
-      )}
+      {omitted > 0 && <p className={classes.detail}>And {countOf(omitted, "more key", "more keys")}.</p>}
       {failure && (
         <FormFailure
           message={failure.code === "NO_ANSWER" ? lostResponse : failure.message}
