@@ -98,8 +98,8 @@ describe("one request", () => {
     const node = openNode();
     for (const code of [await verify(node, space, key), await verify(node, space, key)])
       expect(code).toBe("VALID");
-    expect(await readCounter(key.id)).toMatchObject({ has_unused_secret: null, uses: 2 });
-    expect(await readCounter(space.caller.id)).toMatchObject({ has_unused_secret: null, uses: 2 });
+    expect(await readCounter(key.id)).toMatchObject({ has_unused_secret: false, uses: 2 });
+    expect(await readCounter(space.caller.id)).toMatchObject({ has_unused_secret: false, uses: 2 });
   });
 });
 
