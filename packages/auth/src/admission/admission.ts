@@ -9,6 +9,7 @@ import {
   type Batch,
   composeBatches,
   healthCheckRequest,
+  isHealthCheck,
   type LookupGroup,
   listFirstUses,
   listIncrements,
@@ -46,7 +47,7 @@ export class Admission {
   readonly #cache: FactsCache;
   readonly #scheduler: Scheduler<PendingRequest>;
   readonly #onStatement: NonNullable<AdmissionOptions["onStatement"]>;
-  readonly #reportFailure: (error: unknown) => void;
+  readonly #reportFailure: (error: unknown, isHealthCheck: boolean) => void;
   /** How many connections were opened. */
   #epoch = 0;
   /**
@@ -75,7 +76,7 @@ export class Admission {
         prepare: () => (this.#connection.isConnected ? undefined : this.#connection.connect()),
         execute: (requests) => this.#execute(requests),
         reject: (request) => request.answer(unavailable),
-        report: this.#reportFailure,
+        report: (error, failed) => this.#reportFailure(error, failed.every(isHealthCheck)),
         cancelIfSilentFor: (milliseconds) => this.#connection.dropIfSilentFor(milliseconds),
       },
       {
@@ -228,7 +229,7 @@ export class Admission {
     try {
       this.#onStatement({ increments, lookups });
     } catch (error) {
-      this.#reportFailure(error);
+      this.#reportFailure(error, false);
     }
   }
 

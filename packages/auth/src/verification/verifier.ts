@@ -44,6 +44,7 @@ export class Verifier {
 
   constructor({ maxNamedPerHour = verificationLimits.maxIdempotentPerHour, ...options }: VerifierOptions) {
     const timeouts = { ...verificationTimeouts, ...options };
+    const reportFailure = createFailureReporter(options.onFailure);
     this.#maxPending = options.maxWaiting ?? maxPending;
     this.#keys = new KeyDirectory(options.maxCachedFacts ?? 200_000);
     // A database that lost its latest changes reuses their versions, so that facts from before would seem current.
@@ -59,7 +60,7 @@ export class Verifier {
         choose: (requests) => chooseBatch(requests.filter(({ isAnswered }) => !isAnswered)),
         mayFollow: () => executor.mayFollow,
         reject: (request) => request.answer(withoutOutcome.unavailable),
-        report: createFailureReporter(options.onFailure),
+        report: (error) => reportFailure(error, false),
         cancelIfSilentFor: (milliseconds) => this.#connection.dropIfSilentFor(milliseconds),
       },
       {
