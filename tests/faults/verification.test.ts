@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { createKey } from "../support/account.ts";
 import { effort } from "../support/effort.ts";
 import { createFaultEnvironment, type FaultEnvironment } from "../support/fault-environment.ts";
 import { countNodeConnections, holdLocks, open } from "../support/inspection.ts";
@@ -183,6 +184,29 @@ test("a Postgres that stops responding makes every verification get 503 in time,
   const hasOneConnection = async () =>
     (await countNodeConnections(environment.database))["latchkey verification"] === 1;
   await eventually("the verifier has one connection", hasOneConnection);
+});
+
+test("a request with a key that the node doesn't remember gets 503 in time if Postgres stops responding", async () => {
+  const { baseUrl } = keyspace;
+  const { key: unused } = await createKey(baseUrl, environment.account, "unused");
+  const stopMeasuring = await measureStall(baseUrl);
+  environment.proxy.hold();
+  try {
+    const load = startLoad({
+      baseUrls: [baseUrl],
+      key: unused,
+      connections: 4,
+      path: "/open/keys/verify",
+      body: {},
+    });
+    await load.reached(8);
+    const outcomes = await load.stop();
+    expectAllUnavailable(outcomes);
+    expectWithinDeadline(outcomes, await stopMeasuring());
+  } finally {
+    environment.proxy.release();
+  }
+  await environment.recovered();
 });
 
 test("a locked counter makes verifications of its key get 503, and delays no others", async () => {

@@ -106,7 +106,7 @@ export async function startNode(
   const admission = new Admission({
     connection: prepared.connection,
     ...deadlines.admission,
-    onFailure: (error) => events.reportFailure("admission", error, "requests could not be admitted"),
+    onFailure: (error, isHealthCheck) => events.reportAdmissionFailure(error, isHealthCheck),
   });
   stack.defer(() => admission.close());
   const verifier = new Verifier({

@@ -243,7 +243,7 @@ test("a secret that is used while a retry replaces the others is kept, without a
   await app.owner.transaction().execute(async (trx) => {
     // Changes the counter as a verification with the new secret does.
     await sql`
-      update key_counters set use_count = 1, has_unused_secret = null where key_id = ${usedId}`.execute(trx);
+      update key_counters set use_count = 1, has_unused_secret = false where key_id = ${usedId}`.execute(trx);
     retried = send();
     await expect.poll(() => countWaiting(app.owner), { interval: 5 }).toBe(1);
   });

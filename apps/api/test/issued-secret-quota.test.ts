@@ -68,7 +68,7 @@ test("a retry counts only if it issues another secret", async () => {
   expect((await rotate()).body.secretStatus).toBe("reissued");
   expect((await rotate()).status).toBe(429);
   await sql`
-    update key_counters set has_unused_secret = null
+    update key_counters set has_unused_secret = false
     where key_id in (select id from issued_keys where workspace_id = ${space.team.scope.workspaceId})`.execute(
     app.owner,
   );
@@ -119,7 +119,7 @@ function lockQuotas() {
 /** Changes the counters of keys as the first verifications with their new secrets do. */
 async function useSecrets(trx: Trx, ids: readonly IssuedKeyId[]): Promise<void> {
   await sql`
-    update key_counters set has_unused_secret = null, use_count = use_count + 1
+    update key_counters set has_unused_secret = false, use_count = use_count + 1
     where key_id = any(${ids}::uuid[])`.execute(trx);
 }
 

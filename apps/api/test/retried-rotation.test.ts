@@ -142,6 +142,18 @@ test("a retry with the new secret gets no other secret, because the retry itself
   expect(await statusOf(secret)).toBe(200);
 });
 
+test("a retry gets no other secret after a valid verification with cost 0, also if the key was never used", async () => {
+  const key = await addKey();
+  const { secret } = await addKey({}, key.userId);
+  const issued = await rotate({ ...key, secret });
+  const { body } = await send(secret, ["POST", "/workspaces"], { name: "Team" });
+  const verification = { key: issued.key, workspaceId: body.id, cost: 0 };
+  const verified = await send(secret, ["POST", "/keys/verify"], verification);
+  expect(verified.body).toMatchObject({ code: "VALID", keyId: key.id });
+  expect(await rotate({ ...key, secret })).toMatchObject(omitted);
+  expect(await statusOf(issued.key)).toBe(200);
+});
+
 test("uses of the old secret don't count as uses of the new secret", async () => {
   const key = await addKey();
   const lost = await rotate(key);

@@ -149,7 +149,7 @@ export async function startTestApp(
   const admission = new Admission({
     connection: database.connection,
     ...deadlines.admission,
-    onFailure: (error) => events.reportFailure("admission", error, "requests could not be admitted"),
+    onFailure: (error, isHealthCheck) => events.reportAdmissionFailure(error, isHealthCheck),
   });
   const verifier = new Verifier({
     connection: database.connection,

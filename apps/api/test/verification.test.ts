@@ -1,10 +1,11 @@
 // Verification of issued keys through the open API.
 import { randomBytes } from "node:crypto";
-import { digestKey } from "@latchkey/auth/key-format";
+import { createApiKey, digestKey } from "@latchkey/auth/key-format";
 import { verificationPaths } from "@latchkey/db/idempotency-records";
 import { createId, decodeId, encodeId } from "@latchkey/db/ids";
 import { sql } from "kysely";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import pg from "pg";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { addMember } from "../src/domain/members.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
@@ -392,6 +393,25 @@ test("a key that the API issued is verified, and every change to it applies to t
   expect(await verifyIssued(rotated.key)).toMatchObject({ code: "VALID" });
   expect((await call(["DELETE", `${path}/${key.id}`])).status).toBe(204);
   expect(await verifyIssued(rotated.key)).toMatchObject({ code: "NOT_FOUND" });
+});
+
+test("a request with a forged key takes one lookup, whatever its body is", async () => {
+  const sent: string[] = [];
+  const { query } = pg.Client.prototype;
+  const spy = vi.spyOn(pg.Client.prototype, "query").mockImplementation(function (
+    this: pg.Client,
+    ...parameters
+  ) {
+    const [config] = parameters as unknown as [string | { readonly name?: string }]; // One of the driver's overloads.
+    if (typeof config === "object" && /^(admit|verify)-/.test(config.name ?? ""))
+      sent.push(config.name ?? "");
+    return Reflect.apply(query, this, parameters);
+  });
+  onTestFinished(() => spy.mockRestore());
+  for (const body of [{ key: "acme_unknown" }, { key: 1 }]) {
+    expect((await verify(createApiKey().secret, body)).status).toBe(403);
+    expect(sent.splice(0)).toEqual(["verify-find-api-keys"]);
+  }
 });
 
 test("a key that only verifies is used in the workspace of the verified keys", async () => {

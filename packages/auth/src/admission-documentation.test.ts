@@ -1,8 +1,9 @@
-import { readFile } from "node:fs/promises";
+import { glob, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
 const path = join(import.meta.dirname, "../../../docs/admission.md");
+const migrations = join(import.meta.dirname, "../../db/src/migrations/*.ts");
 
 /** What Mermaid accepts on a line: the kind of the diagram, a participant, or one arrow between two parts. */
 const statement =
@@ -13,4 +14,22 @@ test("the diagrams of docs/admission.md have one statement per line", async () =
   expect(diagrams).toHaveLength(2);
   const lines = diagrams.flatMap((diagram) => diagram.trimEnd().split("\n"));
   expect(lines.filter((line) => !statement.test(line.trim()))).toEqual([]);
+});
+
+/** The triggers that increment the versions of owners, with the words by which the documentation names what changes. */
+const triggers = {
+  bump_members: "starts or stops to require a second factor",
+  bump_owner_with_passkey: "adds or removes an authenticator app or a passkey",
+  bump_owner_with_totp: "adds or removes an authenticator app or a passkey",
+};
+
+test("docs/admission.md names what increments the version of an owner by a trigger", async () => {
+  const names: string[] = [];
+  for await (const file of glob(migrations)) {
+    const source = await readFile(file, "utf8");
+    names.push(...Array.from(source.matchAll(/create trigger (bump_\w+)/g), ([, name = ""]) => name));
+  }
+  expect(names.sort()).toEqual(Object.keys(triggers));
+  const row = (await readFile(path, "utf8")).split("\n").find((line) => line.startsWith("| the key owner |"));
+  for (const words of Object.values(triggers)) expect(row).toContain(words);
 });

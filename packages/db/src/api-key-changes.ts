@@ -138,8 +138,9 @@ export async function rotateApiKey(
 }
 
 /**
- * Replaces the current secret of a key. Returns false and changes nothing if a request was allowed with the secret, or
- * if it is no longer the current one. The replaced secret is revoked, and stored so that it is recognized when
+ * Replaces the current secret of a key. Returns false and changes nothing if a request was allowed with the secret or a
+ * verification of it was valid, or if it is no longer the current one. The secret of a key that was never rotated counts as unused
+ * until the first use of the key. The replaced secret is revoked, and stored so that it is recognized when
  * it is presented later. Old secrets of earlier rotations keep their overlap.
  *
  * Lock the key first, and call this last in the transaction. It locks the key's counter before it decides. Admission
@@ -158,7 +159,7 @@ export async function replaceUnusedSecret(
   const { rows } = await sql`
     with unused as materialized (
       select key_id from key_counters
-      where key_id = ${id} and (has_unused_secret or use_count = 0)
+      where key_id = ${id} and (has_unused_secret or (has_unused_secret is null and use_count = 0))
       for no key update
     ),
     retired as (

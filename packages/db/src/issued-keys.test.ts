@@ -72,7 +72,7 @@ test("a secret is replaced only while it is unused and current", async () => {
   expect(await replace(randomBytes(32), randomBytes(32))).toEqual([]);
   expect(await replace(hash, next)).toEqual([id]);
   expect(await replace(hash, randomBytes(32))).toEqual([]);
-  await sql`update key_counters set has_unused_secret = null where key_id = ${id}`.execute(database.owner);
+  await sql`update key_counters set has_unused_secret = false where key_id = ${id}`.execute(database.owner);
   expect(await replace(next, randomBytes(32))).toEqual([]);
   expect(await work((trx) => findIssuedKey(trx, scope, { keyspaceId, id }))).toMatchObject({ version: 2 });
 });

@@ -415,6 +415,47 @@ test("prunes at most the given number of hours, oldest first, and keeps the rest
   expect(await listHours(keyId)).toEqual(hours.slice(4));
 });
 
+test("keeps the hour of a key's last use in a workspace until the key is idle there", async () => {
+  await sql`truncate key_usage_hours, workspace_usage_hours, workspace_key_days`.execute(database.owner);
+  const userId = await addUser();
+  const [keyId, deletedId] = [await addKey(userId), await addKey(userId)];
+  const deleted = database.owner.updateTable("api_keys").set({ deleted_at: ago(29) });
+  await deleted.where("id", "=", deletedId).execute();
+  const addWorkspace = async (maxIdleDays: number | null): Promise<WorkspaceId> => {
+    const id = createId("workspace");
+    await sql`insert into workspaces (id, name, slug) values (${id}, 'Acme', ${id})`.execute(database.owner);
+    const policy = { workspace_id: id, max_idle_days: maxIdleDays };
+    await database.owner.insertInto("api_key_policies").values(policy).execute();
+    return id;
+  };
+  const [workspaceId, ...others] = [await addWorkspace(45), await addWorkspace(39), await addWorkspace(null)];
+  const [last, earlier] = [ago(40), ago(41)];
+  const hours = [
+    ...[earlier, last].map((hour) => ({ keyId, hour, workspaceId, outcome: "admitted" })),
+    { keyId, hour: ago(35), workspaceId, outcome: "limited" },
+    { keyId: deletedId, hour: last, workspaceId, outcome: "admitted" },
+    ...[...others, null].map((id) => ({ keyId, hour: last, workspaceId: id, outcome: "admitted" })),
+  ];
+  for (const { keyId: id, hour, workspaceId: place, outcome } of hours)
+    await sql`
+      insert into key_usage_hours (key_id, hour, workspace_id, outcome, count)
+      values (${id}, ${hour}, ${place}, ${outcome}, 1)`.execute(database.owner);
+  const listKept = async () => {
+    const { rows } = await sql`
+      select key_id as "keyId", hour, workspace_id as "workspaceId", outcome from key_usage_hours
+      order by hour`.execute(database.owner);
+    return rows;
+  };
+  await pruneKeyHistory(nodes[0], { keepDays: 30 });
+  expect(await listKept()).toEqual([{ keyId, hour: last, workspaceId, outcome: "admitted" }]);
+  const recent = { keyId, hour: ago(1), workspaceId, outcome: "admitted" };
+  await sql`
+    insert into key_usage_hours (key_id, hour, workspace_id, outcome, count)
+    values (${keyId}, ${recent.hour}, ${workspaceId}, 'admitted', 1)`.execute(database.owner);
+  await pruneKeyHistory(nodes[0], { keepDays: 30 });
+  expect(await listKept()).toEqual([recent]);
+});
+
 test("only one node prunes at a time; another one changes nothing", async () => {
   const keyId = await addKey(await addUser());
   await sql`truncate key_usage_hours, workspace_usage_hours, workspace_key_days`.execute(database.owner);

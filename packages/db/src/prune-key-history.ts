@@ -5,7 +5,7 @@ import type { Database, Db, Trx } from "./schema.ts";
 export interface PruneStep {
   /**
    * How many days history is kept, by the database's clock. All history of a key is kept this long after the key's
-   * deletion. Counts are kept until all of their UTC day is older.
+   * deletion. Counts are kept until all of their UTC day is older. The last use of a key is kept until the key is idle.
    */
   readonly keepDays: number;
   /** The most hours to delete; 1,000 by default. A tenth as many keys are visited. */
@@ -34,7 +34,8 @@ export async function pruneKeyHistory(
     if (!rows[0]?.isFree) return { hours: 0, next: after };
     const { numAffectedRows = 0n } = await sql`
       delete from key_usage_hours where ctid = any(array(
-        select ctid from key_usage_hours where hour < ${startOfDay(cutoff)} order by hour limit ${maxHours}
+        select ctid from key_usage_hours old
+        where hour < ${startOfDay(cutoff)} and not (${postponesIdleness}) order by hour limit ${maxHours}
       ))`.execute(trx);
     const others = await pruneOldest(trx, { keepDays, limit: maxHours });
     const visited = await findNextKeys(trx, { cutoff, after, atMost: Math.ceil(maxHours / 10) });
@@ -56,6 +57,23 @@ function cutoffOf(keepDays: number): RawBuilder<unknown> {
 function startOfDay(time: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`date_trunc('day', ${time}, 'UTC')`;
 }
+
+/**
+ * SQL for whether an hour `old` is the last one in which a key was used in a workspace that doesn't consider the key idle yet, because
+ * its maximum idle time is longer than history is kept. Without this hour, a lookup would find that the key is idle, while nodes that
+ * remember the key would still allow it. Every step reads these hours again: at most one per key and workspace, until the key is idle.
+ */
+const postponesIdleness = sql`
+  old.outcome = 'admitted'
+  and exists (
+    select from api_key_policies policy
+    where policy.workspace_id = old.workspace_id
+      and old.hour + interval '1 hour' + make_interval(hours => policy.max_idle_days * 24) > now())
+  and exists (select from api_keys key where key.id = old.key_id and key.deleted_at is null)
+  and not exists (
+    select from key_usage_hours later
+    where later.workspace_id = old.workspace_id and later.key_id = old.key_id and later.outcome = 'admitted'
+      and later.hour > old.hour)`;
 
 /** Tables whose rows are deleted by time, with the column that an index finds the oldest rows by. */
 const oldestFirst = [

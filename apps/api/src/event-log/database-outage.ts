@@ -16,12 +16,16 @@ const progressEveryMs = 60_000;
 /** An outage that begins within this time after another one must settle for twice as long, in milliseconds. */
 const recurrenceMs = 60_000;
 const maxSettleMs = 60_000;
+/** The source of a failure that no request and no task of the node noticed. */
+export const healthCheck = "health check";
 
 interface Outage {
   readonly beganAtMs: number;
   readonly settleMs: number;
-  /** Failures that any part of the node had with the database. */
+  /** Failures that any part of the node had with the database, except health checks. */
   errors: number;
+  /** The same, with health checks. */
+  failures: number;
   /** Requests that got 503. */
   rejectedRequests: number;
   lastError: unknown;
@@ -51,12 +55,14 @@ export class DatabaseOutage {
   }
 
   /**
-   * Counts a failure, and begins an outage if there is none.
+   * Counts a failure, and begins an outage if there is none. Health checks aren't counted, because the node itself makes two per second
+   * during an outage.
    * @param source the part of the node that noticed it.
    */
   fail(error: unknown, source: string): void {
     this.#current ??= this.#begin(error, source);
-    this.#current.errors += 1;
+    this.#current.failures += 1;
+    if (source !== healthCheck) this.#current.errors += 1;
     this.#current.lastError = error;
     this.#current.recoveredAtMs = undefined;
   }
@@ -93,6 +99,7 @@ export class DatabaseOutage {
       beganAtMs: nowMs,
       settleMs: isRecurrence ? Math.min(this.#lastSettleMs * 2, maxSettleMs) : this.#options.settleMs,
       errors: 0,
+      failures: 0,
       rejectedRequests: 0,
       lastError: err,
       progressAtMs: nowMs + progressEveryMs,
@@ -103,13 +110,13 @@ export class DatabaseOutage {
   async #probe(outage: Outage): Promise<void> {
     if (this.#isProbing) return;
     this.#isProbing = true;
-    const { errors } = outage;
+    const { failures } = outage;
     try {
       const isAvailable = await this.#options.isDatabaseAvailable();
       // A failure since then may be newer than the answer.
-      if (isAvailable && outage.errors === errors) outage.recoveredAtMs = this.#options.now();
+      if (isAvailable && outage.failures === failures) outage.recoveredAtMs = this.#options.now();
     } catch (error) {
-      this.fail(error, "health");
+      this.fail(error, healthCheck);
     } finally {
       this.#isProbing = false;
     }

@@ -1,4 +1,6 @@
 import { Writable } from "node:stream";
+import { Admission } from "@latchkey/auth/admission";
+import { createApiKey } from "@latchkey/auth/key-format";
 import { AppError } from "@latchkey/errors";
 import pg from "pg";
 import { pino } from "pino";
@@ -7,9 +9,7 @@ import { EventLog } from "./event-log.ts";
 
 type Line = Readonly<Record<string, unknown>>;
 
-function createEventLog() {
-  vi.useFakeTimers();
-  onTestFinished(() => void vi.useRealTimers());
+function createLog() {
   const lines: Line[] = [];
   const stream = new Writable({
     write(chunk, _encoding, done) {
@@ -17,10 +17,18 @@ function createEventLog() {
       done();
     },
   });
+  /** Returns the lines since the last call. */
+  return { log: pino(stream), next: () => lines.splice(0) };
+}
+
+function createEventLog() {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { log, next } = createLog();
   let isAvailable = false;
   let probes = 0;
   const events = new EventLog({
-    log: pino(stream),
+    log,
     async isDatabaseAvailable() {
       probes += 1;
       return isAvailable;
@@ -38,8 +46,7 @@ function createEventLog() {
     probes: () => probes,
     reject: (error: AppError) => events.reportRequest({ source: "open API", error, requestId: "r" }),
     pass: (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds),
-    /** The lines since the last call. */
-    next: () => lines.splice(0),
+    next,
   };
 }
 
@@ -86,6 +93,30 @@ test("logs an outage as one event: a line when it begins, one per minute, and on
   });
   expect(end?.durationMs).toBe(60_500);
   expect(rest).toEqual([]);
+});
+
+test("the node's own checks of the database are not counted as errors, also if one of them begins the outage", async () => {
+  let failedChecks = 0;
+  const { log, next } = createLog();
+  const admission = new Admission({
+    connection: { connectionString: "postgres://nobody@127.0.0.1:1/none" },
+    onFailure(error, isHealthCheck) {
+      failedChecks += 1;
+      events.reportAdmissionFailure(error, isHealthCheck);
+    },
+  });
+  onTestFinished(() => admission.close());
+  const isDatabaseAvailable = () => admission.isAvailable();
+  const events = new EventLog({ log, isDatabaseAvailable, firstIntervalMs: 10 });
+  expect(await admission.isAvailable()).toBe(false);
+  // More of them, from the timer.
+  await expect.poll(() => failedChecks).toBeGreaterThan(2);
+  expect((await admission.admit(createApiKey().secret)).kind).toBe("unavailable");
+  events.close();
+  expect(next()).toMatchObject([
+    { msg: "the database is unavailable", source: "health check" },
+    { msg: "the database is still unavailable", errors: 1, lastError: "ECONNREFUSED" },
+  ]);
 });
 
 test("continues an outage while any part of the node fails, even if a query succeeds", async () => {

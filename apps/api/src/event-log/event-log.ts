@@ -1,7 +1,7 @@
 import { isDatabaseOutage } from "@latchkey/db/database-failure";
 import type { AppError } from "@latchkey/errors";
 import type { Logger } from "pino";
-import { DatabaseOutage } from "./database-outage.ts";
+import { DatabaseOutage, healthCheck } from "./database-outage.ts";
 import { kindOfError } from "./error-kind.ts";
 import { EventCounts, type Occurrence } from "./event-counts.ts";
 
@@ -64,6 +64,12 @@ export class EventLog {
   reportFailure(source: string, error: unknown, message: string): void {
     if (isDatabaseOutage(error)) this.#fail(error, source);
     else this.#countError({ source, error, message, level: "error", facts: { source } });
+  }
+
+  /** Counts a failure of admission. @param isHealthCheck whether no request failed, but only health checks. */
+  reportAdmissionFailure(error: unknown, isHealthCheck: boolean): void {
+    const source = isHealthCheck ? healthCheck : "admission";
+    this.reportFailure(source, error, "requests could not be admitted");
   }
 
   /** Counts a request that was answered with a status of 500 or above. Call it once per request and error. */

@@ -20,7 +20,7 @@ const gate = {
     },
   },
   verifier: {
-    recognizes: () => Promise.reject(new Error("No request verifies keys.")),
+    recognize: () => Promise.reject(new Error("No request verifies keys.")),
     verify: () => Promise.reject(new Error("No request verifies keys.")),
   },
   isTrustedProxy: () => false,

@@ -34,7 +34,7 @@ export interface DecidedRequest {
 export interface VerifiedRequest extends Omit<DecidedRequest, "kind" | "route">, VerifierAnswer {
   readonly kind: "verified";
   readonly route: Route;
-  /** The parsed request; the error of an invalid one; undefined if the body was not read, because the key is unknown. */
+  /** The parsed request; the error of an invalid one; undefined if the body was not read, because the key was not recognized. */
   readonly request: ParsedVerification | AppError | undefined;
 }
 

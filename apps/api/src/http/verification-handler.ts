@@ -36,8 +36,6 @@ export function verificationHandler(
     if ("limit" in verdict) ctx.limit = verdict.limit;
     requireAdmitted(verdict);
     if (request instanceof AppError) throw request;
-    // The key was created after it was looked up, or the database didn't answer then.
-    if (request === undefined) throw new AppError("SERVICE_UNAVAILABLE", { retryAfterSeconds: 1 });
     const { verifies, response } = route.endpoint;
     if (!outcome || !verifies) throw new Error("An admitted request has no outcome.");
     const results = requireVerified(outcome, verifies);

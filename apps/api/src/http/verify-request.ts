@@ -18,7 +18,7 @@ export type ParsedVerification = Omit<VerificationRequest, "address">;
 /** What admits requests that verify keys. */
 export interface VerificationGate {
   readonly admission: Pick<Admission, "admit">;
-  readonly verifier: Pick<Verifier, "recognizes" | "verify">;
+  readonly verifier: Pick<Verifier, "recognize" | "verify">;
 }
 
 /** A request to an endpoint that verifies keys. */
@@ -32,20 +32,27 @@ interface VerificationCall {
 
 /**
  * Reads a request, admits it, and verifies its keys in the same transaction. Authentication comes first: the body of an unknown
- * caller is not read, and an invalid request gets its error only if its key is valid. The verifier answers before its deadline.
+ * caller is not read, and an invalid request gets its error only if its key is valid. The lookup of the caller's key and what follows
+ * have one deadline together, which doesn't include the time until the body has arrived.
  */
 export async function verifyRequest(
   { admission, verifier }: VerificationGate,
   { req, token, route, path, address }: VerificationCall,
 ): Promise<VerifierAnswer & { readonly request: ParsedVerification | AppError | undefined }> {
-  const recognizes = verifier.recognizes(token);
   // Waits only if it has to: a request that has arrived completely gets into the next batch without a turn of the microtask queue.
-  const isKnown = typeof recognizes === "boolean" ? recognizes : await recognizes;
-  const parsed = isKnown ? parseRequest(req, route, path) : undefined;
+  const recognition = verifier.recognize(token);
+  const lookedUpAt = performance.now();
+  const rejection = recognition instanceof Promise ? await recognition : recognition;
+  if (rejection) return { ...rejection, request: undefined };
+  const lookupMs = recognition ? performance.now() - lookedUpAt : 0;
+  const parsed = parseRequest(req, route, path);
   const request = parsed instanceof Promise ? await parsed : parsed;
-  if (request === undefined || request instanceof AppError)
-    return { verdict: await admission.admit(token, undefined, address), outcome: undefined, request };
-  const { verdict, outcome } = await verifier.verify(token, { ...request, address });
+  const arrivedAt = performance.now() - lookupMs;
+  if (request instanceof AppError) {
+    const verdict = await admission.admit(token, undefined, address, arrivedAt);
+    return { verdict, outcome: undefined, request };
+  }
+  const { verdict, outcome } = await verifier.verify(token, { ...request, address }, arrivedAt);
   return { verdict, outcome, request };
 }
 

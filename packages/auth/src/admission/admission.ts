@@ -9,6 +9,7 @@ import {
   type Batch,
   composeBatches,
   healthCheckRequest,
+  isHealthCheck,
   type LookupGroup,
   listFirstUses,
   listIncrements,
@@ -46,7 +47,7 @@ export class Admission {
   readonly #cache: FactsCache;
   readonly #scheduler: Scheduler<PendingRequest>;
   readonly #onStatement: NonNullable<AdmissionOptions["onStatement"]>;
-  readonly #reportFailure: (error: unknown) => void;
+  readonly #reportFailure: (error: unknown, isHealthCheck: boolean) => void;
   /** How many connections were opened. */
   #epoch = 0;
   /**
@@ -75,7 +76,7 @@ export class Admission {
         prepare: () => (this.#connection.isConnected ? undefined : this.#connection.connect()),
         execute: (requests) => this.#execute(requests),
         reject: (request) => request.answer(unavailable),
-        report: this.#reportFailure,
+        report: (error, failed) => this.#reportFailure(error, failed.every(isHealthCheck)),
         cancelIfSilentFor: (milliseconds) => this.#connection.dropIfSilentFor(milliseconds),
       },
       {
@@ -91,8 +92,14 @@ export class Admission {
    * Verifies and counts one request with this token. The token may be any string that a caller sent.
    * @param requirement the access that the request needs besides a valid key.
    * @param address the caller's IP address; a key that is restricted to IP ranges is rejected without one.
+   * @param arrivedAt when the deadline of the request starts, by `performance.now()`.
    */
-  admit(token: string, requirement?: Requirement, address?: string): Promise<Verdict> {
+  admit(
+    token: string,
+    requirement?: Requirement,
+    address?: string,
+    arrivedAt = performance.now(),
+  ): Promise<Verdict> {
     if (token.length !== apiKeyLength) return Promise.resolve(malformed);
     const digest = digestKey(token);
     const facts = this.#cache.get(digest);
@@ -101,14 +108,17 @@ export class Admission {
     // Rejections are never remembered: a request that remembered facts reject is looked up.
     const isAllowed = facts && decide(facts, { requirement, address }).kind === "allowed";
     const isKnown = facts ? isAllowed === true : this.#cache.has(digest);
-    return this.#enqueue({ digest, requirement, address, facts: isAllowed ? facts : undefined }, isKnown);
+    // Unknown keys, including forged ones, occupy at most half of the queue, so that they cannot crowd out known keys.
+    if (!this.#scheduler.hasRoom(isKnown)) return Promise.resolve(unavailable);
+    const request = { digest, requirement, address, facts: isAllowed ? facts : undefined };
+    return this.#addToQueue(request, isKnown, arrivedAt);
   }
 
   /** Whether requests can be admitted now. Runs a lookup on the database, even if the queue is full. */
   async isAvailable(): Promise<boolean> {
-    return (
-      !this.#scheduler.isClosed && (await this.#addToQueue(healthCheckRequest, false)).kind !== "unavailable"
-    );
+    if (this.#scheduler.isClosed) return false;
+    const verdict = await this.#addToQueue(healthCheckRequest, false, performance.now());
+    return verdict.kind !== "unavailable";
   }
 
   /** Finishes the batches in flight, answers "unavailable" to queued requests, and closes the connection. */
@@ -117,15 +127,10 @@ export class Admission {
     await this.#connection.close();
   }
 
-  #enqueue(request: AdmissionRequest, isKnown: boolean): Promise<Verdict> {
-    // Unknown keys, including forged ones, occupy at most half of the queue, so that they cannot crowd out known keys.
-    if (!this.#scheduler.hasRoom(isKnown)) return Promise.resolve(unavailable);
-    return this.#addToQueue(request, isKnown);
-  }
-
   #addToQueue(
     { digest, requirement, address, facts }: AdmissionRequest,
     mayFillQueue: boolean,
+    arrivedAt: number,
   ): Promise<Verdict> {
     return new Promise((answer) => {
       this.#scheduler.add({
@@ -135,7 +140,7 @@ export class Admission {
         address,
         facts,
         epoch: this.#epoch,
-        arrivedAt: performance.now(),
+        arrivedAt,
         answer,
         wasPostponed: false,
         isAnswered: false,
@@ -228,7 +233,7 @@ export class Admission {
     try {
       this.#onStatement({ increments, lookups });
     } catch (error) {
-      this.#reportFailure(error);
+      this.#reportFailure(error, false);
     }
   }
 

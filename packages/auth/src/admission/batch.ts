@@ -24,6 +24,10 @@ export const healthCheckRequest: AdmissionRequest = {
   facts: undefined,
 };
 
+export function isHealthCheck({ digest }: AdmissionRequest): boolean {
+  return digest === healthCheckRequest.digest;
+}
+
 /**
  * A request without a verdict. It may fill the queue if the node remembered its key when it arrived, and is postponed if
  * another transaction locks a row that it needs.

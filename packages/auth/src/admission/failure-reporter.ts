@@ -1,13 +1,15 @@
+import type { AdmissionOptions } from "./options.ts";
+
 /**
  * Wraps a reporter of failures. One that throws must not keep requests from being answered, so its error becomes a process
  * warning.
  */
 export function createFailureReporter(
-  onFailure: ((error: unknown) => void) | undefined,
-): (error: unknown) => void {
-  return (error) => {
+  onFailure: AdmissionOptions["onFailure"],
+): (error: unknown, isHealthCheck: boolean) => void {
+  return (error, isHealthCheck) => {
     try {
-      onFailure?.(error);
+      onFailure?.(error, isHealthCheck);
     } catch (thrown) {
       process.emitWarning(thrown instanceof Error ? thrown : String(thrown));
     }

@@ -9,6 +9,9 @@ export interface AdmissionOptions extends Partial<AdmissionTimeouts> {
   readonly maxCachedFacts?: number;
   /** Called for each statement that is sent, with the numbers of its usage increments and lookups. May throw. */
   readonly onStatement?: (batch: { readonly increments: number; readonly lookups: number }) => void;
-  /** Called for each failure of a statement or the connection, and for errors of `onStatement`. May throw. */
-  readonly onFailure?: (error: unknown) => void;
+  /**
+   * Called for each failure of a statement or the connection, and for errors of `onStatement`. May throw.
+   * @param isHealthCheck whether no request failed, but only checks whether requests can be admitted.
+   */
+  readonly onFailure?: (error: unknown, isHealthCheck: boolean) => void;
 }

@@ -57,7 +57,7 @@ counted as (
   update key_counters counter
   set ${countWithinLimit},
     has_unused_secret = case
-      when counter.key_id = any($12::uuid[]) and ${granted} > 0 then null
+      when counter.key_id = any($12::uuid[]) and ${granted} > 0 then false
       else counter.has_unused_secret end
   from locked input
   where counter.key_id = input.key_id

@@ -24,8 +24,8 @@ export interface BatchExecutor<Request extends PendingState> {
   readonly execute: (requests: readonly Request[]) => Promise<void> | undefined;
   /** Answers a request that the scheduler settled: past its deadline, beyond a limit, after a failure, or on close. */
   readonly reject: (request: Request) => void;
-  /** Reports a failure. Must not throw: the requests that failed are rejected next. */
-  readonly report: (error: unknown) => void;
+  /** Reports a failure of these requests. Must not throw: those that are pending are rejected next. */
+  readonly report: (error: unknown, requests: readonly Request[]) => void;
   /** Chooses a batch from the first requests of the queue. Without it, a batch has all of them. */
   readonly choose?: (requests: readonly Request[]) => ChosenBatch<Request>;
   /**
@@ -164,7 +164,7 @@ export class Scheduler<Request extends PendingState> {
 
   /** Reports a failure and rejects those of these requests that are pending. */
   fail(requests: readonly Request[], error: unknown): void {
-    this.#executor.report(error);
+    this.#executor.report(error, requests);
     for (const request of requests) this.#reject(request);
   }
 

@@ -76,7 +76,7 @@ describe("the second use of a new secret takes no lookup,", () => {
     expect(sent).toEqual([lookup, ...decided]);
     expect(await verify()).toBe("VALID");
     expect(sent).toEqual(counted);
-    expect(await readCounter(key.id)).toMatchObject({ uses: 2, has_unused_secret: null });
+    expect(await readCounter(key.id)).toMatchObject({ uses: 2, has_unused_secret: false });
   });
 
   test("if the key has credits", async () => {
@@ -96,12 +96,12 @@ describe("the second use of a new secret takes no lookup,", () => {
     await markUnused(key);
     expect(await verifyKey(node, space, key, insufficient)).toBe("INSUFFICIENT_PERMISSIONS");
     expect(await verify(openNode(), space, key)).toBe("VALID");
-    expect(await readCounter(key.id)).toMatchObject({ uses: 1, has_unused_secret: null });
+    expect(await readCounter(key.id)).toMatchObject({ uses: 1, has_unused_secret: false });
     for (const expected of [decided, counted]) {
       expect(await use()).toBe("VALID");
       expect(sent).toEqual(expected);
     }
-    expect(await readCounter(key.id)).toMatchObject({ uses: 3, has_unused_secret: null, isInUse: true });
+    expect(await readCounter(key.id)).toMatchObject({ uses: 3, has_unused_secret: false, isInUse: true });
   });
 
   test("and a secret that replaced it since is unused", async () => {
@@ -111,7 +111,7 @@ describe("the second use of a new secret takes no lookup,", () => {
     await bumpKey(key.id);
     await markUnused(key);
     expect(await verify()).toBe("VALID");
-    expect(await readCounter(key.id)).toMatchObject({ uses: 2, has_unused_secret: null });
+    expect(await readCounter(key.id)).toMatchObject({ uses: 2, has_unused_secret: false });
   });
 });
 

@@ -134,7 +134,7 @@ update key_counters counter
 set use_count = counter.use_count + input.uses,
   last_used_at = case
     when input.uses > 0 then greatest(counter.last_used_at, to_timestamp(input.now)) else counter.last_used_at end,
-  has_unused_secret = case when input.is_secret_used then null else counter.has_unused_secret end,
+  has_unused_secret = case when input.is_secret_used then false else counter.has_unused_secret end,
   window_ends_at = to_timestamp(input.window_ends_at),
   window_spent = input.window_spent,
   credits = input.credits,

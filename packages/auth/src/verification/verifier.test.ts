@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { createApiKey } from "../key-format.ts";
 import { installStoppableClock, type StopClock } from "../stoppable-clock.test-kit.ts";
 import { setUpVerifierTests, verificationOf, verify } from "./verifier.test-kit.ts";
+import { withoutOutcome } from "./verifier-answer.ts";
 
 const { addKey, addKeyspace, addKeyspaceTo, bumpKey, database, execute, issueKey, openNode, readCounter } =
   setUpVerifierTests();
@@ -82,11 +83,13 @@ describe("one request", () => {
     const node = openNode();
     const space = await addKeyspace();
     expect([
-      await node.recognizes(space.caller.secret),
-      await node.recognizes(space.caller.secret),
-      await node.recognizes(createApiKey().secret),
-      await node.recognizes("lk_typo"),
-    ]).toEqual([true, true, false, false]);
+      await node.recognize(space.caller.secret),
+      await node.recognize(space.caller.secret),
+      await node.recognize(createApiKey().secret),
+      await node.recognize("lk_typo"),
+    ]).toEqual([undefined, undefined, withoutOutcome.unknownKey, withoutOutcome.malformed]);
+    const failing = openNode({ connection: { connectionString: "postgres://nobody@127.0.0.1:1/none" } });
+    expect(await failing.recognize(space.caller.secret)).toBe(withoutOutcome.unavailable);
     expect(await readCounter(space.caller.id)).toMatchObject({ uses: 0 });
   });
 
@@ -98,8 +101,8 @@ describe("one request", () => {
     const node = openNode();
     for (const code of [await verify(node, space, key), await verify(node, space, key)])
       expect(code).toBe("VALID");
-    expect(await readCounter(key.id)).toMatchObject({ has_unused_secret: null, uses: 2 });
-    expect(await readCounter(space.caller.id)).toMatchObject({ has_unused_secret: null, uses: 2 });
+    expect(await readCounter(key.id)).toMatchObject({ has_unused_secret: false, uses: 2 });
+    expect(await readCounter(space.caller.id)).toMatchObject({ has_unused_secret: false, uses: 2 });
   });
 });
 

@@ -44,6 +44,7 @@ export class Verifier {
 
   constructor({ maxNamedPerHour = verificationLimits.maxIdempotentPerHour, ...options }: VerifierOptions) {
     const timeouts = { ...verificationTimeouts, ...options };
+    const reportFailure = createFailureReporter(options.onFailure);
     this.#maxPending = options.maxWaiting ?? maxPending;
     this.#keys = new KeyDirectory(options.maxCachedFacts ?? 200_000);
     // A database that lost its latest changes reuses their versions, so that facts from before would seem current.
@@ -59,7 +60,7 @@ export class Verifier {
         choose: (requests) => chooseBatch(requests.filter(({ isAnswered }) => !isAnswered)),
         mayFollow: () => executor.mayFollow,
         reject: (request) => request.answer(withoutOutcome.unavailable),
-        report: createFailureReporter(options.onFailure),
+        report: (error) => reportFailure(error, false),
         cancelIfSilentFor: (milliseconds) => this.#connection.dropIfSilentFor(milliseconds),
       },
       {
@@ -79,27 +80,30 @@ export class Verifier {
   }
 
   /**
-   * Whether a token is a key that the database knows, which is read without counting a use. Callers read the body of a request
-   * only then, so that a forged key costs one lookup. Returns no promise for a key that is remembered.
+   * Looks up whether the database knows the key of a token, without counting a use. Returns undefined if it does, and otherwise the
+   * answer to the request: that the key is malformed or unknown, or that the database is unavailable. Callers read the body of a
+   * request only after undefined, and give any other answer without admission, so that a forged key costs one lookup. Returns no
+   * promise for a key that is remembered, or that is malformed.
    */
-  recognizes(token: string): boolean | Promise<boolean> {
+  recognize(token: string): VerifierAnswer | undefined | Promise<VerifierAnswer | undefined> {
     const digest = this.#digestPossibleKey(token);
-    if (digest === undefined) return false;
-    if (this.#keys.hasApiKey(digest)) return true;
+    if (digest === undefined) return withoutOutcome.malformed;
+    if (this.#keys.hasApiKey(digest)) return undefined;
     const lookup = { address: undefined, verifications: [], name: undefined };
-    return this.#enqueue({ ...lookup, ...this.#identify(digest), isLookupOnly: true }).then(
-      (answer) => answer === recognized,
+    return this.#enqueue({ ...lookup, ...this.#identify(digest), isLookupOnly: true }).then((answer) =>
+      answer === recognized ? undefined : answer,
     );
   }
 
   /**
    * Admits a request with this token, and verifies keys for it. A rejected or rate limited caller spends nothing. The token
    * may be any string that a caller sent.
+   * @param arrivedAt when the deadline of the request starts, by `performance.now()`.
    */
-  verify(token: string, request: VerificationRequest): Promise<VerifierAnswer> {
+  verify(token: string, request: VerificationRequest, arrivedAt?: number): Promise<VerifierAnswer> {
     const digest = this.#digestPossibleKey(token);
     if (digest === undefined) return Promise.resolve(withoutOutcome.malformed);
-    return this.#enqueue({ ...request, ...this.#identify(digest), isLookupOnly: false });
+    return this.#enqueue({ ...request, ...this.#identify(digest), isLookupOnly: false }, arrivedAt);
   }
 
   /**
@@ -130,6 +134,7 @@ export class Verifier {
 
   #enqueue(
     request: VerificationRequest & Pick<PendingVerification, "digest" | "callerId" | "isLookupOnly">,
+    arrivedAt = performance.now(),
   ): Promise<VerifierAnswer> {
     const { callerId } = request;
     // Requests with an unknown key, the caller's or one to verify, occupy at most half of the queue, so that forged keys can't
@@ -152,7 +157,7 @@ export class Verifier {
         },
         mayFillQueue: isKnown,
         lookupCount,
-        arrivedAt: performance.now(),
+        arrivedAt,
         wasPostponed: false,
         wasOutdated: false,
         isAnswered: false,

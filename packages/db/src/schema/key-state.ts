@@ -24,7 +24,11 @@ export interface KeyCounterTable {
   window_spent: number | null;
   /** How many uses of the last increment the rate limit has allowed. */
   last_granted: number | null;
-  /** True from the creation of an issued key, or a rotation, until exactly the first use of the new secret; null otherwise. */
+  /**
+   * True from the creation of an issued key, or from a rotation, until exactly the first use of the new secret, or its first valid
+   * verification, and then false. Null for an API key that was never rotated, whose secret is unused as long as `use_count` is 0, and
+   * for an imported key, which has no secret to replace. Earlier versions wrote null instead of false.
+   */
   has_unused_secret: boolean | null;
   /** The balance of an issued key; null without credits. */
   credits: number | null;
