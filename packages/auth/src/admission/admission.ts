@@ -32,6 +32,8 @@ import type { Verdict } from "./verdict.ts";
 const maxInFlight = 2;
 /** The most requests in one batch. */
 const maxBatch = 1_024;
+/** The number of requests limits what a caller may have pending, and all of them have the same size. */
+const requestSize = 1;
 
 /**
  * Verifies and counts a request in one step.
@@ -96,12 +98,18 @@ export class Admission {
     if (token.length !== apiKeyLength) return Promise.resolve(malformed);
     const digest = digestKey(token);
     const facts = this.#cache.get(digest);
+    // Facts from before an invalidation don't decide, but the key and its user are known.
+    const remembered = facts ?? this.#cache.peek(digest);
     // Only well-formed keys are remembered.
-    if (!facts && !isWellFormedApiKey(token)) return Promise.resolve(malformed);
+    if (!remembered && !isWellFormedApiKey(token)) return Promise.resolve(malformed);
     // Rejections are never remembered: a request that remembered facts reject is looked up.
     const isAllowed = facts && decide(facts, { requirement, address }).kind === "allowed";
-    const isKnown = facts ? isAllowed === true : this.#cache.has(digest);
-    return this.#enqueue({ digest, requirement, address, facts: isAllowed ? facts : undefined }, isKnown);
+    const isKnown = facts ? isAllowed === true : remembered !== undefined;
+    const callerId = remembered?.userId ?? digest;
+    // Unknown keys, including forged ones, occupy at most half of the queue, so that they cannot crowd out known keys.
+    if (!this.#scheduler.hasRoom(callerId, requestSize, isKnown)) return Promise.resolve(unavailable);
+    const request = { digest, requirement, address, facts: isAllowed ? facts : undefined, callerId };
+    return this.#addToQueue(request, isKnown);
   }
 
   /** Whether requests can be admitted now. Runs a lookup on the database, even if the queue is full. */
@@ -117,14 +125,8 @@ export class Admission {
     await this.#connection.close();
   }
 
-  #enqueue(request: AdmissionRequest, isKnown: boolean): Promise<Verdict> {
-    // Unknown keys, including forged ones, occupy at most half of the queue, so that they cannot crowd out known keys.
-    if (!this.#scheduler.hasRoom(isKnown)) return Promise.resolve(unavailable);
-    return this.#addToQueue(request, isKnown);
-  }
-
   #addToQueue(
-    { digest, requirement, address, facts }: AdmissionRequest,
+    { digest, requirement, address, facts, callerId }: AdmissionRequest,
     mayFillQueue: boolean,
   ): Promise<Verdict> {
     return new Promise((answer) => {
@@ -134,6 +136,9 @@ export class Admission {
         requirement,
         address,
         facts,
+        callerId,
+        size: requestSize,
+        ofCaller: undefined,
         epoch: this.#epoch,
         arrivedAt: performance.now(),
         answer,
