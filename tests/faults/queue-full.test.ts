@@ -195,30 +195,29 @@ test("never returns 503 to a user because another user has more requests pending
   const waiting = startPipelinedLoad({ baseUrl: node.baseUrl, key: crowdedKey.key, ...crowd });
   await waiting.firstAnswer;
   const others = startLoad({ baseUrls: [node.baseUrl], key: otherKey.key, connections: 10 });
-  // When this is answered, the node has usually read the first requests of the other user.
-  await statusOf(node.baseUrl, "/healthz");
-  // The node works through its queue, and the rest of the crowd takes the places that become free.
+  // The node usually reads the first requests of the other user before it has answered all of these.
+  for (let count = 0; count < 5; count += 1) await statusOf(node.baseUrl, "/healthz");
   proxy.slow(20);
   proxy.release();
-  const statuses = await waiting.ended;
   await others.reached(100);
   await others.stop();
+  const ofCrowd = countStatuses(
+    (await waiting.ended).map((status) => ({ status: Number(status), errorCode: undefined })),
+  );
   proxy.slow(0);
   const stallMs = await stopMeasuring();
-  await environment.recovered();
-  const ofCrowd = countStatuses(statuses.map((status) => ({ status: Number(status), errorCode: undefined })));
   console.info(
-    `a crowd with one key: ${JSON.stringify(ofCrowd)}; ${JSON.stringify(countStatuses(others.outcomes))} to another user: the median ` +
-      `within ${Math.round(quantileMs(others.outcomes, 0.5))} ms, the slowest within ${Math.round(slowestMs(others.outcomes))} ms`,
+    `a crowd with one key: ${JSON.stringify(ofCrowd)}; ${JSON.stringify(countStatuses(others.outcomes))} to another ` +
+      `user: the median within ${Math.round(quantileMs(others.outcomes, 0.5))} ms, the slowest within ` +
+      `${Math.round(slowestMs(others.outcomes))} ms; stalled for ${Math.round(stallMs)} ms`,
   );
   expect(ofCrowd["503"]).toBeGreaterThan(0);
-  // A request with a place in the queue is rejected only at its deadline, which it reaches only on a busy machine.
-  const late = others.outcomes.filter(
-    ({ status, sentAt, endedAt }) => status === 503 && endedAt - sentAt >= verdictDeadlineMs,
-  );
-  const inTime = others.outcomes.filter((outcome) => !late.includes(outcome));
+  // A request with a place in the queue gets 503 only at a deadline, which it reaches only on a busy machine.
+  const isLate = ({ status, sentAt, endedAt }: Outcome) =>
+    status === 503 && endedAt - sentAt > verdictDeadlineMs / 2;
+  const inTime = others.outcomes.filter((outcome) => stallMs < busyMs || !isLate(outcome));
+  expect(inTime.length).toBeGreaterThan(0);
   expect(countStatuses(inTime)).toEqual({ 200: inTime.length });
-  if (stallMs < busyMs) expect(late).toEqual([]);
 });
 
 test("returns 503 immediately to verifications when their queue is full, and spends nothing", async () => {
