@@ -1,10 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Account, signUp } from "../support/account.ts";
 import { createFaultEnvironment, type FaultEnvironment } from "../support/fault-environment.ts";
 import { holdLocks, readUses, toUuid } from "../support/inspection.ts";
 import { createKeyspace, issueKey, readCounter } from "../support/keyspace.ts";
 import { type Outcome, startLoad } from "../support/load.ts";
-import { measureStall } from "../support/machine-stall.ts";
+import { busyMs, measureStall } from "../support/machine-stall.ts";
 import { callOpen, statusOf } from "../support/open-call.ts";
 import { startPipelinedLoad } from "../support/pipelined-load.ts";
 import {
@@ -14,20 +15,24 @@ import {
   expectAllUnavailable,
   expectWithinDeadline,
   quantileMs,
+  slowestMs,
   verifyCounts,
 } from "../support/request-counts.ts";
 
-// More pending requests of one key than a node accepts, while the key can't be admitted.
+// More pending requests of one key than a node accepts from one user.
 
 let environment: FaultEnvironment;
+/** Another user of the node. */
+let otherAccount: Account;
 beforeAll(async () => {
   environment = await createFaultEnvironment();
+  otherAccount = await signUp(environment.node.baseUrl, "grace@example.com");
 });
 afterAll(async () => {
   await environment?.close();
 });
 
-/** 13,824 requests: more than a queue of 10,000 and two batches of 1,024. */
+/** 13,824 requests: more than a queue of 10,000, of which one user gets half, and two batches of 1,024. */
 const crowd = { connections: 432, requestsEach: 32 } as const;
 const crowdSize = crowd.connections * crowd.requestsEach;
 
@@ -52,10 +57,13 @@ async function measureBaseline(): Promise<() => Promise<number>> {
   };
 }
 
+/** How long a request waits for its verdict, in milliseconds. */
+const verdictDeadlineMs = 1_500;
+
 /** The maximum number of requests per statement. */
 const maxBatch = 1_024;
 
-/** The maximum peak memory of a node with 10,000 pending requests, in megabytes. */
+/** The maximum peak memory of a node with as many pending requests as one user can have, in megabytes. */
 const maxResidentMb = 600;
 
 /** Returns the peak memory of a process, in megabytes. */
@@ -75,32 +83,33 @@ interface CrowdResult {
 }
 
 /**
- * Sends the crowd's requests while the key is blocked, and after the first rejection requests with another key,
- * optionally a fixed number.
+ * Sends the crowd's requests while the key is blocked, and after the first rejection requests with another key, by default of the
+ * same user.
+ * @param others.requests their number; by default, as many as are sent until the end.
  */
 async function sendCrowd(
   when: string,
   stop: (keyId: string) => Promise<() => Promise<void>>,
-  requestsOfOthers?: number,
+  { owner, requests }: { readonly owner?: Account; readonly requests?: number },
 ): Promise<CrowdResult> {
   const { node, database } = environment;
   const [crowdedKey, otherKey] = [
     await environment.knownKey(when),
-    await environment.knownKey(`another's ${when}`),
+    await environment.knownKey(`another's ${when}`, owner),
   ];
   const stopMeasuring = await measureBaseline();
   const goOn = await stop(crowdedKey.id);
   const startedAt = performance.now();
   const waiting = startPipelinedLoad({ baseUrl: node.baseUrl, key: crowdedKey.key, ...crowd });
-  // No request can be admitted, and none has reached its deadline, so the first response is a rejection by the full
-  // queue.
+  // No request can be admitted, and none has reached its deadline, so the first response is a rejection because the queue has no
+  // more room for the user.
   await waiting.firstAnswer;
   const fullAfterMs = performance.now() - startedAt;
   const others = startLoad({
     baseUrls: [node.baseUrl],
     key: otherKey.key,
     connections: 10,
-    ...(requestsOfOthers ? { requests: requestsOfOthers } : {}),
+    ...(requests ? { requests } : {}),
   });
   await others.reached(100);
   const firstHundredMs = performance.now() - startedAt;
@@ -111,7 +120,7 @@ async function sendCrowd(
     (await waiting.ended).map((status) => ({ status: Number(status), errorCode: undefined })),
   );
   const answeredAfterMs = performance.now() - startedAt;
-  if (!requestsOfOthers) await others.reached(300);
+  if (!requests) await others.reached(300);
   await others.stop();
   await goOn();
   await environment.recovered();
@@ -144,12 +153,12 @@ async function sendCrowd(
   return { crowd: statuses, others: others.outcomes, baselineMs, counted };
 }
 
-test("returns 503 immediately when the queue is full while Postgres doesn't respond, and stays healthy", async () => {
+test("returns 503 immediately to a user with half of the queue while Postgres doesn't respond, and stays healthy", async () => {
   const silence = async () => {
     environment.proxy.hold();
     return async () => environment.proxy.release();
   };
-  const { crowd, others, counted } = await sendCrowd("while Postgres is silent", silence, 100);
+  const { crowd, others, counted } = await sendCrowd("while Postgres is silent", silence, { requests: 100 });
   expect(crowd).toEqual({ 503: crowdSize });
   expectAllUnavailable(others);
   expect(others.filter(({ retryAfter }) => retryAfter !== "1")).toEqual([]);
@@ -158,21 +167,57 @@ test("returns 503 immediately when the queue is full while Postgres doesn't resp
   expect(counted).toBeLessThanOrEqual(2 + 2 * maxBatch);
 });
 
-test("returns 503 immediately to a key that fills half of the queue while its row is locked, and admits all other keys", async () => {
+test("returns 503 immediately to a key that fills half of the queue while its row is locked, and admits other users", async () => {
   const when = "while another transaction holds its row";
-  const { crowd, others, baselineMs, counted } = await sendCrowd(when, async (keyId) => {
+  const lock = async (keyId: string) => {
     const statement = "select from key_counters where key_id = $1 for update";
     return (await holdLocks(environment.database, statement, [toUuid(keyId)])).release;
-  });
+  };
+  const { crowd, others, baselineMs, counted } = await sendCrowd(when, lock, { owner: otherAccount });
   expect(crowd).toEqual({ 503: crowdSize });
   // The node reads the crowd's requests at the same time.
   expectWithinDeadline(others, baselineMs);
-  // At first the queue has no space for other keys. When the node detects that the key is blocked, it reserves
-  // space for them.
+  // The first ones can be in the batch that waits for the lock.
   const later = others.slice(-Math.floor(others.length / 2));
   expect(later.length).toBeGreaterThan(100);
   expect(countStatuses(later)).toEqual({ 200: later.length });
   expect(counted).toBe(2);
+});
+
+test("never returns 503 to a user because another user has more requests pending than the queue has places", async () => {
+  const { node, proxy } = environment;
+  const [crowdedKey, otherKey] = [
+    await environment.knownKey("a crowd's"),
+    await environment.knownKey("another user's", otherAccount),
+  ];
+  const stopMeasuring = await measureStall(node.baseUrl);
+  proxy.hold();
+  const waiting = startPipelinedLoad({ baseUrl: node.baseUrl, key: crowdedKey.key, ...crowd });
+  await waiting.firstAnswer;
+  const others = startLoad({ baseUrls: [node.baseUrl], key: otherKey.key, connections: 10 });
+  // The node usually reads the first requests of the other user before it has answered all of these.
+  for (let count = 0; count < 5; count += 1) await statusOf(node.baseUrl, "/healthz");
+  proxy.slow(20);
+  proxy.release();
+  await others.reached(100);
+  await others.stop();
+  const ofCrowd = countStatuses(
+    (await waiting.ended).map((status) => ({ status: Number(status), errorCode: undefined })),
+  );
+  proxy.slow(0);
+  const stallMs = await stopMeasuring();
+  console.info(
+    `a crowd with one key: ${JSON.stringify(ofCrowd)}; ${JSON.stringify(countStatuses(others.outcomes))} to another ` +
+      `user: the median within ${Math.round(quantileMs(others.outcomes, 0.5))} ms, the slowest within ` +
+      `${Math.round(slowestMs(others.outcomes))} ms; stalled for ${Math.round(stallMs)} ms`,
+  );
+  expect(ofCrowd["503"]).toBeGreaterThan(0);
+  // A request with a place in the queue gets 503 only at a deadline, which it reaches only on a busy machine.
+  const isLate = ({ status, sentAt, endedAt }: Outcome) =>
+    status === 503 && endedAt - sentAt > verdictDeadlineMs / 2;
+  const inTime = others.outcomes.filter((outcome) => stallMs < busyMs || !isLate(outcome));
+  expect(inTime.length).toBeGreaterThan(0);
+  expect(countStatuses(inTime)).toEqual({ 200: inTime.length });
 });
 
 test("returns 503 immediately to verifications when their queue is full, and spends nothing", async () => {
@@ -189,7 +234,7 @@ test("returns 503 immediately to verifications when their queue is full, and spe
   const stopMeasuring = await measureBaseline();
   proxy.hold();
   const startedAt = performance.now();
-  // 2,560 requests: more than one user can have in the queue.
+  // 2,560 requests: more than a queue of 2,000, of which one user gets half.
   const verifying = startPipelinedLoad({
     ...target,
     baseUrl: node.baseUrl,

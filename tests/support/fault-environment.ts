@@ -17,8 +17,8 @@ export interface FaultEnvironment {
   readonly account: Account;
   /** The same database, without the proxy. */
   readonly database: Connection;
-  /** A key that was used once on the node. */
-  readonly knownKey: (name: string) => Promise<CreatedKey>;
+  /** A key of the account, or of another one, that was used once on the node. */
+  readonly knownKey: (name: string, owner?: Account) => Promise<CreatedKey>;
   /**
    * Waits until the node admits requests. Returns how long that took, in milliseconds. @throws an Error after 10 s.
    */
@@ -55,8 +55,8 @@ export async function createFaultEnvironment(): Promise<FaultEnvironment> {
     node,
     account,
     database: { ...cluster.connection, database: "product" },
-    async knownKey(name) {
-      const created = await createKey(node.baseUrl, account, name);
+    async knownKey(name, owner = account) {
+      const created = await createKey(node.baseUrl, owner, name);
       const { status } = await callOpen(node.baseUrl, created.key);
       if (status !== 200) throw new Error(`The request with the new key returned ${status}.`);
       return created;

@@ -28,6 +28,8 @@ export interface AdmissionKit {
   readonly addUser: () => Promise<UserId>;
   /** Adds a key of this user, or of a new one. */
   readonly addKey: (userId?: UserId) => Promise<TestKey>;
+  /** Adds keys of as many new users, and uses each once on the node. */
+  readonly addKnownKeys: (node: Admission, count: number) => Promise<readonly TestKey[]>;
   /** Locks a key's row in a separate transaction. The returned function, or the end of the test, releases it. */
   readonly hold: (key: { readonly id: string }) => Promise<() => Promise<void>>;
 }
@@ -58,6 +60,11 @@ export function admissionKit(database: () => TestDatabase): AdmissionKit {
   };
   /** Adds keys one after the other: on a busy machine, many concurrent additions wait too long for a connection. */
   let lastAdded: Promise<unknown> = Promise.resolve();
+  const addKey = async (userId?: UserId): Promise<TestKey> => {
+    const added = lastAdded.then(() => insertKey(userId));
+    lastAdded = added.catch(() => undefined);
+    return await added;
+  };
   return {
     addUser,
     openNode(options = {}) {
@@ -65,10 +72,15 @@ export function admissionKit(database: () => TestDatabase): AdmissionKit {
       onTestFinished(() => node.close());
       return node;
     },
-    async addKey(userId) {
-      const added = lastAdded.then(() => insertKey(userId));
-      lastAdded = added.catch(() => undefined);
-      return await added;
+    addKey,
+    async addKnownKeys(node, count) {
+      const keys: TestKey[] = [];
+      for (let index = 0; index < count; index += 1) {
+        const key = await addKey();
+        await node.admit(key.secret);
+        keys.push(key);
+      }
+      return keys;
     },
     async hold(key) {
       const blocker = new pg.Client(clientConfig(database().connection, "blocker"));

@@ -1,7 +1,9 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { deleteApiKey } from "@latchkey/db/api-key-changes";
 import { findApiKey } from "@latchkey/db/api-keys";
 import { clientConfig } from "@latchkey/db/connection";
+import type { WorkspaceId } from "@latchkey/db/ids";
 import { isReadOnlyServer } from "@latchkey/db/sqlstate";
 import { createDatabaseGate } from "@latchkey/db/testing/database-gate";
 import { measureSlowest } from "@latchkey/db/testing/measure-slowest";
@@ -24,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const { openNode, addUser, addKey, hold } = admissionKit(() => database);
+const { openNode, addUser, addKey, addKnownKeys, hold } = admissionKit(() => database);
 
 async function countUses(key: TestKey): Promise<number | undefined> {
   return (await findApiKey(database.db, key))?.usageCount;
@@ -357,28 +359,74 @@ test("a request whose row stays locked past the deadline is rejected as unavaila
 
 test("immediately answers unavailable to requests beyond the size of the queue", async () => {
   const node = openNode({ maxWaiting: 5 });
-  const key = await addKey();
-  await node.admit(key.secret);
-  const verdicts = await Promise.all(Array.from({ length: 10 }, () => node.admit(key.secret)));
+  const keys = await addKnownKeys(node, 10);
+  const verdicts = await Promise.all(keys.map(({ secret }) => node.admit(secret)));
   const unavailable = verdicts.filter((verdict) => verdict.kind === "unavailable");
   expect(unavailable).toHaveLength(5);
   expect(unavailable[0]).toEqual({ kind: "unavailable", retryAfterSeconds: 1 });
-  expect(await countUses(key)).toBe(1 + admitted(verdicts));
+  const uses = await Promise.all(keys.map(countUses));
+  expect(uses.reduce((total = 0, count = 0) => total + count)).toBe(10 + admitted(verdicts));
+});
+
+test("the requests of one user, with all keys together, take at most half of the queue", async () => {
+  const node = openNode({ maxWaiting: 10 });
+  const userId = await addUser();
+  const [first, second, other] = [await addKey(userId), await addKey(userId), await addKey()];
+  for (const key of [first, second, other]) await node.admit(key.secret);
+  const crowd = Array.from({ length: 20 }, (_, index) =>
+    node.admit(index % 2 === 0 ? first.secret : second.secret),
+  );
+  const others = Array.from({ length: 3 }, () => node.admit(other.secret));
+  expect(admitted(await Promise.all(others))).toBe(3);
+  const verdicts = await Promise.all(crowd);
+  expect([admitted(verdicts), verdicts.filter(({ kind }) => kind === "unavailable").length]).toEqual([5, 15]);
+});
+
+test("requests that remembered facts reject leave room for other users, and so do those of one unknown key", async () => {
+  const node = openNode({ maxWaiting: 12 });
+  const [key, unused] = [await addKey(), await addKey()];
+  await node.admit(key.secret);
+  const forged = createApiKey().secret;
+  const requirement = { workspaceId: randomUUID() as WorkspaceId, permission: "members:read" } as const; // No workspace has this ID.
+  const rejected = Array.from({ length: 20 }, () => node.admit(key.secret, requirement));
+  const unknown = Array.from({ length: 20 }, () => node.admit(forged));
+  const first = node.admit(unused.secret);
+  expect(await first).toMatchObject({ kind: "admitted" });
+  const count = async (verdicts: readonly Promise<Verdict>[]) =>
+    (await Promise.all(verdicts)).filter(({ kind }) => kind === "rejected").length;
+  expect([await count(rejected), await count(unknown)]).toEqual([3, 2]);
+});
+
+test("the user of a key is known after the node's connection was lost", async () => {
+  const node = openNode({ maxWaiting: 10 });
+  const [key, other] = [await addKey(), await addKey()];
+  for (const { secret } of [key, other]) await node.admit(secret);
+  await database.setAvailable(false);
+  await expect.poll(() => node.isAvailable()).toBe(false);
+  await database.setAvailable(true);
+  const third = await addKey();
+  await expect.poll(() => node.admit(third.secret)).toMatchObject({ kind: "admitted" });
+  const crowd = Array.from({ length: 20 }, () => node.admit(key.secret));
+  const others = Array.from({ length: 3 }, () => node.admit(other.secret));
+  expect([admitted(await Promise.all(crowd)), admitted(await Promise.all(others))]).toEqual([5, 3]);
 });
 
 test("requests that wait for a locked row take at most half of the queue", async () => {
-  const node = openNode({ maxWaiting: 10 });
-  const [held, free] = [await addKey(), await addKey()];
-  await Promise.all([node.admit(held.secret), node.admit(free.secret)]);
-  const release = await hold(held);
-  const delayed = Array.from({ length: 9 }, () => node.admit(held.secret));
-  // When this request is allowed, the others have met the locked row: five were postponed, and four were answered
+  const node = openNode({ maxWaiting: 12 });
+  const [held, alsoHeld, free] = [await addKey(), await addKey(), await addKey()];
+  for (const { secret } of [held, alsoHeld, free]) await node.admit(secret);
+  const releases = [await hold(held), await hold(alsoHeld)];
+  const delayed = [
+    ...Array.from({ length: 6 }, () => node.admit(held.secret)),
+    ...Array.from({ length: 3 }, () => node.admit(alsoHeld.secret)),
+  ];
+  // When this request is allowed, the others have met the locked rows: six were postponed, and three were answered
   // unavailable.
   expect(await node.admit(free.secret)).toMatchObject({ kind: "admitted" });
-  expect(admitted(await Promise.all(Array.from({ length: 5 }, () => node.admit(free.secret))))).toBe(5);
-  await release();
-  expect(admitted(await Promise.all(delayed))).toBe(5);
-  expect(await countUses(held)).toBe(6);
+  expect(admitted(await Promise.all(Array.from({ length: 3 }, () => node.admit(free.secret))))).toBe(3);
+  for (const release of releases) await release();
+  expect(admitted(await Promise.all(delayed))).toBe(6);
+  expect(await Promise.all([held, alsoHeld].map(countUses))).toEqual([7, 1]);
 });
 
 test("requests that are retried after a locked row still count as blocked, so that others keep half of the queue", async () => {
@@ -387,17 +435,20 @@ test("requests that are retried after a locked row still count as blocked, so th
     while (performance.now() < until);
   };
   const node = openNode({ maxWaiting: 4_096, deadlineMs: 3_000, onStatement: slowly });
-  const [held, free] = [await addKey(), await addKey()];
-  await Promise.all([node.admit(held.secret), node.admit(free.secret)]);
-  const release = await hold(held);
+  const [held, alsoHeld, free] = [await addKey(), await addKey(), await addKey()];
+  for (const { secret } of [held, alsoHeld, free]) await node.admit(secret);
+  const releases = [await hold(held), await hold(alsoHeld)];
   const stopMeasuring = measureSlowest(() => setImmediate());
   const startedAt = performance.now();
-  const delayed = Array.from({ length: 4_096 }, () => node.admit(held.secret));
+  const delayed = [
+    ...Array.from({ length: 2_048 }, () => node.admit(held.secret)),
+    ...Array.from({ length: 1_024 }, () => node.admit(alsoHeld.secret)),
+  ];
   expect(await Promise.race(delayed)).toMatchObject({ kind: "unavailable" });
   const tookMs = performance.now() - startedAt;
   expect(tookMs).toBeLessThan(1_500 + (await stopMeasuring()));
   expect(await node.admit(free.secret)).toMatchObject({ kind: "admitted" });
-  await release();
+  for (const release of releases) await release();
   expect(admitted(await Promise.all(delayed))).toBe(2_048);
 });
 
@@ -418,8 +469,8 @@ test("requests with unknown keys take at most half of the queue", async () => {
   const key = await addKey();
   await node.admit(key.secret);
   const forged = Array.from({ length: 20 }, () => node.admit(createApiKey().secret));
-  const known = Array.from({ length: 5 }, () => node.admit(key.secret));
-  expect(admitted(await Promise.all(known))).toBe(5);
+  const known = Array.from({ length: 3 }, () => node.admit(key.secret));
+  expect(admitted(await Promise.all(known))).toBe(3);
   const verdicts = await Promise.all(forged);
   expect(verdicts.filter(({ kind }) => kind === "rejected")).toHaveLength(5);
   expect(verdicts.filter(({ kind }) => kind === "unavailable")).toHaveLength(15);
@@ -427,9 +478,8 @@ test("requests with unknown keys take at most half of the queue", async () => {
 
 test("isAvailable answers even while the queue is full", async () => {
   const node = openNode({ maxWaiting: 3 });
-  const key = await addKey();
-  await node.admit(key.secret);
-  const waiting = Array.from({ length: 4 }, () => node.admit(key.secret));
+  const keys = await addKnownKeys(node, 4);
+  const waiting = keys.map(({ secret }) => node.admit(secret));
   expect(await node.isAvailable()).toBe(true);
   expect(admitted(await Promise.all(waiting))).toBe(3);
 });

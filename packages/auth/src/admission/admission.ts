@@ -33,6 +33,8 @@ import type { Verdict } from "./verdict.ts";
 const maxInFlight = 2;
 /** The most requests in one batch. */
 const maxBatch = 1_024;
+/** The number of requests limits what a caller may have pending, and all of them have the same size. */
+const requestSize = 1;
 
 /**
  * Verifies and counts a request in one step.
@@ -103,14 +105,17 @@ export class Admission {
     if (token.length !== apiKeyLength) return Promise.resolve(malformed);
     const digest = digestKey(token);
     const facts = this.#cache.get(digest);
+    // Facts from before an invalidation don't decide, but the key and its user are known.
+    const remembered = facts ?? this.#cache.peek(digest);
     // Only well-formed keys are remembered.
-    if (!facts && !isWellFormedApiKey(token)) return Promise.resolve(malformed);
+    if (!remembered && !isWellFormedApiKey(token)) return Promise.resolve(malformed);
     // Rejections are never remembered: a request that remembered facts reject is looked up.
     const isAllowed = facts && decide(facts, { requirement, address }).kind === "allowed";
-    const isKnown = facts ? isAllowed === true : this.#cache.has(digest);
+    const isKnown = facts ? isAllowed === true : remembered !== undefined;
+    const callerId = remembered?.userId ?? digest;
     // Unknown keys, including forged ones, occupy at most half of the queue, so that they cannot crowd out known keys.
-    if (!this.#scheduler.hasRoom(isKnown)) return Promise.resolve(unavailable);
-    const request = { digest, requirement, address, facts: isAllowed ? facts : undefined };
+    if (!this.#scheduler.hasRoom(callerId, requestSize, isKnown)) return Promise.resolve(unavailable);
+    const request = { digest, requirement, address, facts: isAllowed ? facts : undefined, callerId };
     return this.#addToQueue(request, isKnown, arrivedAt);
   }
 
@@ -128,7 +133,7 @@ export class Admission {
   }
 
   #addToQueue(
-    { digest, requirement, address, facts }: AdmissionRequest,
+    { digest, requirement, address, facts, callerId }: AdmissionRequest,
     mayFillQueue: boolean,
     arrivedAt: number,
   ): Promise<Verdict> {
@@ -139,6 +144,9 @@ export class Admission {
         requirement,
         address,
         facts,
+        callerId,
+        size: requestSize,
+        ofCaller: undefined,
         epoch: this.#epoch,
         arrivedAt,
         answer,

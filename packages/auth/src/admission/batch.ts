@@ -14,14 +14,18 @@ export interface AdmissionRequest {
   readonly address: string | undefined;
   /** The remembered facts by which the request was allowed; undefined for a key that must be looked up. */
   readonly facts: KeyFacts | undefined;
+  /** The ID of the key's user; the digest while the user isn't known. */
+  readonly callerId: string;
 }
 
+const unknownDigest = Buffer.alloc(32).toString("base64");
 /** A request with a digest that belongs to no key. Admitting it runs a lookup and changes nothing. */
 export const healthCheckRequest: AdmissionRequest = {
-  digest: Buffer.alloc(32).toString("base64"),
+  digest: unknownDigest,
   requirement: undefined,
   address: undefined,
   facts: undefined,
+  callerId: unknownDigest,
 };
 
 export function isHealthCheck({ digest }: AdmissionRequest): boolean {

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { beforeEach, expect, test, vi } from "vitest";
-import { type BatchExecutor, type PendingState, Scheduler } from "./scheduler.ts";
+import { type BatchExecutor, type PendingState, Scheduler, type SchedulerOptions } from "./scheduler.ts";
 
 // The scheduler alone, with batches that end when the test says so, and time that passes when the test says so.
 
@@ -32,8 +32,9 @@ beforeEach(() => {
 
 function startScheduler({
   maxPending = 10,
+  maxSizePerCaller,
   ...overrides
-}: Partial<BatchExecutor<TestRequest>> & { readonly maxPending?: number } = {}) {
+}: Partial<BatchExecutor<TestRequest>> & Partial<SchedulerOptions> = {}) {
   const batches: TestBatch[] = [];
   const failures: unknown[] = [];
   const cancellations: number[] = [];
@@ -66,7 +67,13 @@ function startScheduler({
       cancelIfSilentFor: (milliseconds) => cancellations.push(milliseconds),
       ...overrides,
     },
-    { deadlineMs, maxPending, maxInFlight: 2, maxBatch: 1_024 },
+    {
+      deadlineMs,
+      maxPending,
+      ...(maxSizePerCaller && { maxSizePerCaller }),
+      maxInFlight: 2,
+      maxBatch: 1_024,
+    },
   );
   const settle = (request: TestRequest): void => {
     if (scheduler.settle(request)) answer(request, "done");
@@ -97,6 +104,9 @@ function startScheduler({
 function createRequest(name: string, state: Partial<PendingState> = {}): TestRequest {
   return {
     name,
+    callerId: name,
+    size: 1,
+    ofCaller: undefined,
     arrivedAt: performance.now(),
     mayFillQueue: true,
     wasPostponed: false,
@@ -261,7 +271,7 @@ test("a queued request is rejected at its deadline, even though no batch ends", 
   await add("abc");
   await pass(sweepMs / 2);
   const [queued] = await add("d");
-  expect(scheduler.hasRoom(true)).toBe(false);
+  expect(scheduler.hasRoom("another", 1, true)).toBe(false);
   await pass(deadlineMs - sweepMs / 2);
   // At 1,000 ms, no request is past its deadline; the next sweep is at 1,100 ms.
   expect(queued?.answer).toBeUndefined();
@@ -281,11 +291,11 @@ test("a request in flight is rejected at its deadline, and only once, whatever i
   await pass(sweepMs);
   expect(answersOf(requests)).toEqual(["rejected", "rejected"]);
   // Their places are free while their batch is still in flight, and aren't freed again at its end.
-  expect(scheduler.hasRoom(true)).toBe(true);
+  expect(scheduler.hasRoom("another", 1, true)).toBe(true);
   await add("cd");
   await batch(0).finish();
   expect(requests).toMatchObject([{ answer: "rejected", answers: 1 }, { answers: 1 }]);
-  expect(scheduler.hasRoom(true)).toBe(false);
+  expect(scheduler.hasRoom("another", 1, true)).toBe(false);
 });
 
 test("a request that spent its deadline in the queue isn't executed with its batch", async () => {
@@ -335,40 +345,175 @@ test("work in flight that takes longer than a deadline is canceled with every sw
 
 test("there is room until the most requests are pending, and again for each that is answered", async () => {
   const { scheduler, add, batch } = startScheduler({ maxPending: 3 });
-  expect(scheduler.hasRoom(true)).toBe(true);
+  expect(scheduler.hasRoom("another", 1, true)).toBe(true);
   const requests = await add("ab");
-  expect(scheduler.hasRoom(true)).toBe(true);
+  expect(scheduler.hasRoom("another", 1, true)).toBe(true);
   await add("c");
-  expect(scheduler.hasRoom(true)).toBe(false);
+  expect(scheduler.hasRoom("another", 1, true)).toBe(false);
   const [first, second] = requests;
   if (!first || !second) throw new Error("Two requests were added.");
   expect(scheduler.settle(first)).toBe(true);
   expect(scheduler.settle(first)).toBe(false);
-  expect(scheduler.hasRoom(true)).toBe(true);
+  expect(scheduler.hasRoom("another", 1, true)).toBe(true);
   await add("d");
-  expect(scheduler.hasRoom(true)).toBe(false);
+  expect(scheduler.hasRoom("another", 1, true)).toBe(false);
   // Requests that must always run, such as a health check, are added without asking for room.
   const [extra] = await add("e");
   for (const index of [0, 1, 2]) await batch(index).finish();
   expect(extra?.answer).toBe("done");
-  expect(scheduler.hasRoom(true)).toBe(true);
+  expect(scheduler.hasRoom("another", 1, true)).toBe(true);
 });
 
 test("requests that may not fill the queue occupy at most half of it, and don't crowd out the others", async () => {
   const { scheduler, add, batch } = startScheduler({ maxPending: 4 });
   await add("a", { mayFillQueue: false });
-  expect(scheduler.hasRoom(false)).toBe(true);
+  expect(scheduler.hasRoom("another", 1, false)).toBe(true);
   await add("b", { mayFillQueue: false });
-  expect([scheduler.hasRoom(false), scheduler.hasRoom(true)]).toEqual([false, true]);
+  expect([scheduler.hasRoom("another", 1, false), scheduler.hasRoom("another", 1, true)]).toEqual([
+    false,
+    true,
+  ]);
   await add("cd");
-  expect([scheduler.hasRoom(false), scheduler.hasRoom(true)]).toEqual([false, false]);
+  expect([scheduler.hasRoom("another", 1, false), scheduler.hasRoom("another", 1, true)]).toEqual([
+    false,
+    false,
+  ]);
   await batch(0).finish();
   // The first half is free again for one of them.
-  expect([scheduler.hasRoom(false), scheduler.hasRoom(true)]).toEqual([true, true]);
+  expect([scheduler.hasRoom("another", 1, false), scheduler.hasRoom("another", 1, true)]).toEqual([
+    true,
+    true,
+  ]);
   // The others don't make room for them when they end.
   for (const index of [1, 2]) await batch(index).finish();
   await add("ef", { mayFillQueue: false });
-  expect([scheduler.hasRoom(false), scheduler.hasRoom(true)]).toEqual([false, true]);
+  expect([scheduler.hasRoom("another", 1, false), scheduler.hasRoom("another", 1, true)]).toEqual([
+    false,
+    true,
+  ]);
+});
+
+test("one caller occupies at most half of the queue, and each further one at most half of the rest", async () => {
+  const { scheduler, add } = startScheduler({ maxPending: 16 });
+  const fill = async (callerId: string): Promise<number> => {
+    for (let added = 0; ; added += 1) {
+      if (!scheduler.hasRoom(callerId, 1, true)) return added;
+      await add("x", { callerId });
+    }
+  };
+  expect([await fill("a"), await fill("b"), await fill("c"), await fill("d")]).toEqual([8, 4, 2, 1]);
+  expect(await fill("a")).toBe(0);
+  expect(scheduler.hasRoom("another", 1, true)).toBe(true);
+});
+
+test("callers share the places of requests that may not fill the queue in the same way", async () => {
+  const { scheduler, add } = startScheduler({ maxPending: 16 });
+  await add("xxxx", { callerId: "a", mayFillQueue: false });
+  expect([scheduler.hasRoom("a", 1, false), scheduler.hasRoom("a", 1, true)]).toEqual([false, true]);
+  expect(scheduler.hasRoom("b", 1, false)).toBe(true);
+  await add("xx", { callerId: "a" });
+  expect(scheduler.hasRoom("a", 1, false)).toBe(false);
+  await add("xx", { callerId: "b", mayFillQueue: false });
+  expect(scheduler.hasRoom("b", 1, false)).toBe(false);
+  expect(scheduler.hasRoom("another", 1, false)).toBe(true);
+});
+
+test("the sizes of one caller's pending requests have a limit, whatever others have pending", async () => {
+  const { scheduler, add, batch } = startScheduler({ maxPending: 100, maxSizePerCaller: 10 });
+  await add("x", { callerId: "b", size: 10 });
+  await add("x", { callerId: "a", size: 4 });
+  expect([scheduler.hasRoom("a", 6, true), scheduler.hasRoom("a", 7, true)]).toEqual([true, false]);
+  expect([scheduler.hasRoom("b", 1, true), scheduler.hasRoom("another", 10, true)]).toEqual([false, true]);
+  expect(scheduler.hasRoom("another", 11, true)).toBe(false);
+  await batch(0).finish();
+  expect([scheduler.hasRoom("a", 7, true), scheduler.hasRoom("b", 10, true)]).toEqual([false, true]);
+});
+
+test("requests count once for their caller wherever they are: queued again, postponed, in flight or queued", async () => {
+  const { scheduler, add, batch } = startScheduler();
+  const first = await add("abcd", { callerId: "a" });
+  scheduler.requeue(first.slice(0, 1));
+  scheduler.postpone(first.slice(1, 2));
+  const [queued] = await add("e", { callerId: "a" });
+  expect(scheduler.hasRoom("a", 1, true)).toBe(false);
+  expect(queued?.ofCaller).toEqual({ requests: 5, size: 5 });
+  for (const request of first.slice(2)) scheduler.settle(request);
+  await batch(0).end();
+  await pass(postponeMs);
+  expect(queued?.ofCaller).toEqual({ requests: 3, size: 3 });
+  for (const index of [1, 2]) await batch(index).finish();
+  expect(queued?.ofCaller).toEqual({ requests: 0, size: 0 });
+});
+
+test("callers are counted again after a time with few pending requests, and those left from before count too", async () => {
+  const { scheduler, add, batch } = startScheduler();
+  const [left] = await add("a", { callerId: "a" });
+  const finished = await add("bcde", { callerId: "a" });
+  expect(scheduler.hasRoom("a", 1, true)).toBe(false);
+  await batch(1).finish();
+  await pass(sweepMs);
+  expect(left?.answer).toBeUndefined();
+  const [next, ...others] = await add("fghi", { callerId: "a" });
+  expect([next, ...others].map((request) => request?.ofCaller)).toEqual(Array(4).fill(undefined));
+  expect(scheduler.hasRoom("a", 1, true)).toBe(false);
+  expect(left?.ofCaller).toEqual({ requests: 5, size: 5 });
+  expect(next?.ofCaller).toBe(left?.ofCaller);
+  expect(finished[0]?.ofCaller).not.toBe(left?.ofCaller);
+});
+
+test.each<
+  [string, (test: ReturnType<typeof startScheduler>, requests: readonly TestRequest[]) => Promise<void>]
+>([
+  ["answered", ({ batch }) => batch(0).finish()],
+  ["rejected with a failed batch", ({ batch }) => batch(0).fail(new Error("a failure"))],
+  ["rejected in flight past their deadline", () => pass(deadlineMs + sweepMs)],
+  [
+    "rejected in the queue past their deadline",
+    async ({ scheduler, batch }, requests) => {
+      scheduler.requeue(requests);
+      await pass(deadlineMs + sweepMs);
+      await batch(0).end();
+    },
+  ],
+  [
+    "postponed and rejected past their deadline",
+    async ({ scheduler, batch }, requests) => {
+      scheduler.postpone(requests);
+      await batch(0).end();
+      await pass(deadlineMs + sweepMs);
+    },
+  ],
+  [
+    "rejected because too many are postponed",
+    async ({ scheduler, add, batch }, requests) => {
+      const others = await add("vwxyz");
+      scheduler.postpone(others);
+      scheduler.postpone(requests);
+      await batch(0).end();
+    },
+  ],
+])("requests that are %s give the places of their caller back", async (_, leave) => {
+  const started = startScheduler();
+  const requests = await started.add("abcde", { callerId: "a" });
+  expect(started.scheduler.hasRoom("a", 1, true)).toBe(false);
+  await leave(started, requests);
+  expect(requests.every(({ answers }) => answers === 1)).toBe(true);
+  expect(requests.map(({ ofCaller }) => ofCaller)).toEqual(Array(5).fill({ requests: 0, size: 0 }));
+  expect(started.scheduler.hasRoom("a", 1, true)).toBe(true);
+});
+
+test("requests that are rejected on close, queued or postponed, give the places of their caller back", async () => {
+  const { scheduler, add, batch } = startScheduler();
+  const postponed = await add("abc", { callerId: "a" });
+  const queued = await add("de", { callerId: "a" });
+  expect(scheduler.hasRoom("a", 1, true)).toBe(false);
+  scheduler.postpone(postponed);
+  const closed = scheduler.close();
+  await batch(0).end();
+  await closed;
+  expect(queued[0]?.ofCaller).toEqual({ requests: 3, size: 3 });
+  await pass(postponeMs);
+  expect(postponed[0]?.ofCaller).toEqual({ requests: 0, size: 0 });
 });
 
 test("postponed requests occupy at most half of the queue; the others are rejected", async () => {
@@ -408,7 +553,7 @@ test.each<[string, (error: Error) => Partial<BatchExecutor<TestRequest>>]>([
     const requests = await add("abc");
     expect(answersOf(requests)).toEqual(Array(3).fill("rejected"));
     expect(failures).toEqual(Array(round).fill(error));
-    expect(scheduler.hasRoom(true)).toBe(true);
+    expect(scheduler.hasRoom("another", 1, true)).toBe(true);
   }
 });
 
@@ -471,7 +616,7 @@ test("closing waits for both batches in flight, and rejects what is queued", asy
   const closed = scheduler.close().then(() => {
     isDrained = true;
   });
-  expect([scheduler.isClosed, scheduler.hasRoom(true)]).toEqual([true, false]);
+  expect([scheduler.isClosed, scheduler.hasRoom("another", 1, true)]).toEqual([true, false]);
   await batch(1).finish();
   expect(isDrained).toBe(false);
   await batch(0).finish();

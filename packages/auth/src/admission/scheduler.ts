@@ -1,9 +1,11 @@
+import { type CallerState, PendingOfCallers } from "./pending-of-callers.ts";
+
 /** Delay before postponed requests are queued again, in milliseconds. */
 const postponeMs = 10;
 const sweepEveryMs = 100;
 
 /** The part of a pending request that the scheduler uses. Only the scheduler changes it. */
-export interface PendingState {
+export interface PendingState extends CallerState {
   /** By `performance.now()`. */
   readonly arrivedAt: number;
   /** Whether it may fill the queue. Requests that may not fill it are limited to half of it together. */
@@ -48,6 +50,8 @@ export interface SchedulerOptions {
   readonly deadlineMs: number;
   /** The most pending requests. */
   readonly maxPending: number;
+  /** The largest sum of the sizes of one caller's pending requests. Unlimited by default. */
+  readonly maxSizePerCaller?: number;
   /** The most batches in flight. */
   readonly maxInFlight: number;
   /** The most requests in one batch. */
@@ -62,24 +66,31 @@ export interface SchedulerOptions {
  * batch as soon as the queue has as many requests as that batch, so that Postgres never waits for the node between two
  * statements.
  *
- * A request is pending from `add` until `settle` or its rejection, and occupies one place: queued, in flight or postponed.
+ * A request is pending from `add` until `settle` or its rejection, and occupies one place: queued, in flight or postponed. Callers
+ * share the places, so that one of them can't occupy all.
  */
 export class Scheduler<Request extends PendingState> {
   readonly #executor: BatchExecutor<Request>;
   readonly #deadlineMs: number;
   readonly #maxPending: number;
+  readonly #maxSizePerCaller: number;
   readonly #maxInFlight: number;
   readonly #maxBatch: number;
   readonly #sweeper: NodeJS.Timeout;
   /** Requests that are queued, in flight or postponed. */
   #pendingCount = 0;
+  /** The sum of their sizes. */
+  #pendingSize = 0;
   /** Pending requests that may not fill the queue. */
   #limitedCount = 0;
   /** Pending requests that were postponed, whether they still are or are queued again. */
   #postponedCount = 0;
+  readonly #pendingOfCallers = new PendingOfCallers();
   #queue: Request[] = [];
   /** The batches that were taken from the queue, each until its requests are answered or queued again. */
   readonly #inFlight = new Set<readonly Request[]>();
+  /** The requests of each postponement that are not queued again. */
+  readonly #postponed = new Set<readonly Request[]>();
   /** Resolves when the scheduler is closed and no batch is in flight. */
   readonly #drained = Promise.withResolvers<void>();
   /** Whether a batch is taken from the queue at the end of this synchronous run. */
@@ -90,6 +101,7 @@ export class Scheduler<Request extends PendingState> {
     this.#executor = executor;
     this.#deadlineMs = options.deadlineMs;
     this.#maxPending = options.maxPending;
+    this.#maxSizePerCaller = options.maxSizePerCaller ?? Number.POSITIVE_INFINITY;
     this.#maxInFlight = options.maxInFlight;
     this.#maxBatch = options.maxBatch;
     this.#sweeper = setInterval(() => this.#sweep(), sweepEveryMs);
@@ -100,10 +112,21 @@ export class Scheduler<Request extends PendingState> {
     return this.#isClosed;
   }
 
-  /** Whether another request can be added. Checked before the request is created, so that a rejection allocates nothing. */
-  hasRoom(mayFillQueue: boolean): boolean {
-    if (this.#pendingCount >= this.#maxPending || this.#isClosed) return false;
-    return mayFillQueue || this.#limitedCount < this.#maxPending / 2;
+  /**
+   * Whether another request of a caller can be added: the caller must have fewer pending requests than there are free places. So one
+   * caller occupies at most half of the queue, and each further one at most half of the rest. Requests that may not fill the queue share
+   * half of it in the same way. Checked before the request is created, so that a rejection allocates nothing.
+   */
+  hasRoom(callerId: string, size: number, mayFillQueue: boolean): boolean {
+    const free = this.#countFree(mayFillQueue);
+    if (free <= 0 || this.#isClosed) return false;
+    const maxSize = this.#maxSizePerCaller - size;
+    // While all callers together are within the limits of one, so is each of them. Usually few requests are pending, so callers
+    // are not counted.
+    if (this.#pendingCount < free && this.#pendingSize <= maxSize) return true;
+    this.#pendingOfCallers.start(() => [this.#queue, ...this.#inFlight, ...this.#postponed]);
+    const ofCaller = this.#pendingOfCallers.find(callerId);
+    return ofCaller.requests < free && ofCaller.size <= maxSize;
   }
 
   /**
@@ -112,6 +135,8 @@ export class Scheduler<Request extends PendingState> {
    */
   add(request: Request): void {
     this.#pendingCount += 1;
+    this.#pendingSize += request.size;
+    this.#pendingOfCallers.add(request);
     if (!request.mayFillQueue) this.#limitedCount += 1;
     this.#queue.push(request);
     this.#scheduleDispatch();
@@ -143,7 +168,9 @@ export class Scheduler<Request extends PendingState> {
     }
     const kept = requests.filter(({ isAnswered }) => !isAnswered);
     if (kept.length === 0) return;
+    this.#postponed.add(kept);
     setTimeout(() => {
+      this.#postponed.delete(kept);
       if (this.#isClosed) for (const request of kept) this.#reject(request);
       else this.#queue.push(...kept);
       this.#scheduleDispatch();
@@ -157,6 +184,8 @@ export class Scheduler<Request extends PendingState> {
     if (request.isAnswered) return false;
     request.isAnswered = true;
     this.#pendingCount -= 1;
+    this.#pendingSize -= request.size;
+    this.#pendingOfCallers.remove(request);
     if (!request.mayFillQueue) this.#limitedCount -= 1;
     if (request.wasPostponed) this.#postponedCount -= 1;
     return true;
@@ -174,6 +203,12 @@ export class Scheduler<Request extends PendingState> {
     if (this.#inFlight.size > 0) await this.#drained.promise;
     clearInterval(this.#sweeper);
     for (const request of this.#queue) this.#reject(request);
+  }
+
+  /** The number of free places. */
+  #countFree(mayFillQueue: boolean): number {
+    const free = this.#maxPending - this.#pendingCount;
+    return mayFillQueue ? free : Math.min(free, this.#maxPending / 2 - this.#limitedCount);
   }
 
   #reject(request: Request): void {
@@ -237,12 +272,16 @@ export class Scheduler<Request extends PendingState> {
 
   /**
    * Enforces the deadline of each request whatever the executor does, and cancels work in flight that takes longer than the
-   * deadline. A request that spent its time elsewhere doesn't cancel the work for others.
+   * deadline. A request that spent its time elsewhere doesn't cancel the work for others. Ends the counting of callers when few
+   * requests are pending.
    */
   #sweep(): void {
     for (const requests of this.#inFlight) this.#rejectOverdue(requests);
     this.#rejectOverdue(this.#queue);
     this.#queue = this.#queue.filter((request) => !request.isAnswered);
+    // With a lower number than that at which counting starts, a queue that is about half full isn't counted over and over.
+    if (this.#pendingCount < this.#maxPending / 4) this.#pendingOfCallers.stop();
+    else this.#pendingOfCallers.removeIdle();
     this.#executor.cancelIfSilentFor(this.#deadlineMs);
   }
 }

@@ -8,8 +8,6 @@ import type { VerifierAnswer } from "./verifier-answer.ts";
 export interface PendingVerification extends PendingState, VerificationRequest {
   /** SHA-256 of the caller's key, in base64; undefined for a caller without a key. */
   readonly digest: string | undefined;
-  /** The ID of the caller's user; the digest while the user isn't known. */
-  readonly callerId: string;
   /** How many keys, with the caller's, were not remembered when the request arrived. */
   readonly lookupCount: number;
   /** Whether the request only looks up the caller's key: it is answered without being counted. */

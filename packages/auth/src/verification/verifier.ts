@@ -8,7 +8,6 @@ import { verificationTimeouts } from "../admission/timeouts.ts";
 import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
 import { chooseBatch } from "./choose-batch.ts";
 import { KeyDirectory } from "./key-directory.ts";
-import { PendingOfCallers } from "./pending-of-callers.ts";
 import type { PendingVerification } from "./pending-verification.ts";
 import type { Verification, VerificationOutcome, VerificationRequest } from "./verification.ts";
 import { VerificationExecutor } from "./verification-executor.ts";
@@ -20,7 +19,7 @@ export interface VerifierOptions extends AdmissionOptions {
 }
 
 /** The most pending requests. */
-const maxPending = 2_000;
+const defaultMaxPending = 2_000;
 /**
  * The most pending verifications of one user, so that their requests don't fill the memory. It is enough for 256 connections with
  * 100 each, and for the requests of as many connections that were closed before their responses.
@@ -39,13 +38,11 @@ export class Verifier {
   readonly #connection: AdmissionConnection;
   readonly #keys: KeyDirectory<PendingVerification>;
   readonly #scheduler: Scheduler<PendingVerification>;
-  readonly #maxPending: number;
-  readonly #pendingOfCallers = new PendingOfCallers(maxPendingOfCaller);
 
   constructor({ maxNamedPerHour = verificationLimits.maxIdempotentPerHour, ...options }: VerifierOptions) {
     const timeouts = { ...verificationTimeouts, ...options };
     const reportFailure = createFailureReporter(options.onFailure);
-    this.#maxPending = options.maxWaiting ?? maxPending;
+    const maxPending = options.maxWaiting ?? defaultMaxPending;
     this.#keys = new KeyDirectory(options.maxCachedFacts ?? 200_000);
     // A database that lost its latest changes reuses their versions, so that facts from before would seem current.
     this.#connection = new AdmissionConnection(options.connection, {
@@ -65,10 +62,11 @@ export class Verifier {
       },
       {
         deadlineMs: timeouts.deadlineMs,
-        maxPending: this.#maxPending,
+        maxPending,
+        maxSizePerCaller: maxPendingOfCaller,
         maxInFlight: 2,
         // Each batch is chosen from all pending requests.
-        maxBatch: this.#maxPending,
+        maxBatch: maxPending,
       },
     );
     const executor = new VerificationExecutor({
@@ -136,26 +134,20 @@ export class Verifier {
     request: VerificationRequest & Pick<PendingVerification, "digest" | "callerId" | "isLookupOnly">,
     arrivedAt = performance.now(),
   ): Promise<VerifierAnswer> {
-    const { callerId } = request;
     // Requests with an unknown key, the caller's or one to verify, occupy at most half of the queue, so that forged keys can't
     // crowd out known ones.
     const lookupCount = this.#keys.countLookups(request);
     const isKnown = lookupCount === 0;
-    // Half of the queue is left for other users, and so is half of the places for unknown keys.
-    const maxRequests = this.#maxPending / (isKnown ? 2 : 4);
-    const verifications = request.verifications.length;
-    const remove = this.#scheduler.hasRoom(isKnown)
-      ? this.#pendingOfCallers.add(callerId, { verifications, maxRequests })
-      : undefined;
-    if (!remove) return Promise.resolve(withoutOutcome.unavailable);
+    const size = request.verifications.length;
+    if (!this.#scheduler.hasRoom(request.callerId, size, isKnown))
+      return Promise.resolve(withoutOutcome.unavailable);
     return new Promise((answer) => {
       this.#scheduler.add({
         ...request,
-        answer: (verdict) => {
-          remove();
-          answer(verdict);
-        },
+        answer,
         mayFillQueue: isKnown,
+        size,
+        ofCaller: undefined,
         lookupCount,
         arrivedAt,
         wasPostponed: false,
