@@ -135,8 +135,8 @@ export async function removeMember(
 
 /**
  * Adds a user to a workspace.
- * @throws {AppError} CONFLICT if the user is already a member, UNPROCESSABLE_CONTENT at a quota, and the errors of
- *   {@link enterForEdit}.
+ * @throws {AppError} CONFLICT if the user is already a member, or would join a workspace without an owner who can sign in;
+ *   UNPROCESSABLE_CONTENT at a quota; and the errors of {@link enterForEdit}.
  */
 export async function addMember(
   trx: Trx,
@@ -156,6 +156,8 @@ export async function addMember(
   await requireMembershipQuota(workspaceTrx, { scope, userId }, quotas);
   if (role === "owner") await requireOwnershipQuota(trx, { scope, userId }, quotas);
   await appendAudit(workspaceTrx, scope, origin, {
+  const remedy = "Enable an owner, or add this user as an owner.";
+  await requireOwnerToJoin(workspaceTrx, scope, { userId, role, remedy });
     action: "member.added",
     targetId: userId,
     after: { role },
@@ -187,7 +189,24 @@ async function lockMember(
     (await requireStillActing(workspaceTrx, origin, { others: [userId], requirement })) ?? {};
   const canLeave = isSelf && member.kind === "person" && allowsPermission(restrictions, "members:manage");
   const canGrant = (granted: Role): boolean => canGrantRole(role, restrictions, granted);
-  return { workspaceTrx, member, canGrant, canLeave };
+  return { workspaceTrx, member, isSelf, canGrant, canLeave };
+}
+
+/**
+ * Checks that a workspace that a person joins has an owner who can sign in, unless the person becomes an owner. A last owner can be
+ * disabled if no other people are members (docs/decisions/0010), and nobody else could then transfer ownership. The lock on the
+ * workspace prevents an owner from being disabled between this check and the commit.
+ * @param joining.remedy what to do, for the message.
+ * @throws {AppError} CONFLICT
+ */
+export async function requireOwnerToJoin(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  joining: { readonly userId: UserId; readonly role: Role; readonly remedy: string },
+): Promise<void> {
+  const { userId, role, remedy } = joining;
+  if (role === "owner" || (await hasOtherOwner(trx, scope, userId))) return;
+  throw new AppError("CONFLICT", { message: `This workspace has no owner who can sign in. ${remedy}` });
 }
 
 /**
