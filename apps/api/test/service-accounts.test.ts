@@ -357,6 +357,14 @@ test("a service account can't own a workspace, join another one, or leave by its
     client.members.changeRole.mutate({ workspaceId: team.id, userId, role: "owner", version: 1 }),
   ).rejects.toMatchObject(failsWith("CONFLICT"));
   expect((await send(secret, ["DELETE", `${team.path}/members/${userId}`])).status).toBe(403);
+  const admin = await addServiceAccount(team, "admin");
+  for (const list of ["members", "service-accounts"]) {
+    const path = `${team.path}/${list}/${admin.userId}`;
+    expect(await send(admin.secret, ["DELETE", path]), list).toMatchObject({
+      status: 403,
+      body: { error: { code: "FORBIDDEN", message: expect.stringContaining("can’t delete itself") } },
+    });
+  }
   const id = decodeId("user", userId) as UserId; // The API made it.
   const edit = { scope: other.scope, origin: commandOrigin };
   const { db, quotas } = app.services;
@@ -370,6 +378,8 @@ test("a service account can't own a workspace, join another one, or leave by its
       await own.updateTable("members").set({ role: "owner" }).where("user_id", "=", id).execute();
     }),
   ).rejects.toMatchObject(violates);
+  // It can delete another one.
+  expect((await send(admin.secret, ["DELETE", `${team.path}/members/${userId}`])).status).toBe(204);
 });
 
 test("a service account isn't an account that can sign in", async () => {

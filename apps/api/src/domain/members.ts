@@ -103,11 +103,11 @@ export async function changeMemberRole(
 }
 
 /**
- * Removes a member from a workspace. Any member may leave, but a key needs the permission to manage members. Once this
+ * Removes a member from a workspace. Any person may leave, but a key needs the permission to manage members. Once this
  * is committed, neither their keys nor their sessions reach the workspace. A service account, which belongs to one
- * workspace, is deleted, and can't leave by itself.
+ * workspace, is deleted, and can't leave by itself. Otherwise, someone with its key could delete it with all of its keys.
  * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN if the member's role has permissions that the actor's
- *   role doesn't have, CONFLICT for the last owner.
+ *   role doesn't have and for a service account that would delete itself, CONFLICT for the last owner.
  */
 export async function removeMember(
   trx: Trx,
@@ -116,9 +116,13 @@ export async function removeMember(
 ): Promise<void> {
   const { scope, origin } = edit;
   const { userId } = removal;
-  const { workspaceTrx, member, canGrant, canLeave } = await lockMember(trx, edit, userId, {
+  const { workspaceTrx, member, isSelf, canGrant, canLeave } = await lockMember(trx, edit, userId, {
     isRemoval: true,
   });
+  if (isSelf && member.kind === "service_account") {
+    const message = "A service account can’t delete itself. An owner or admin can delete it.";
+    throw new AppError("FORBIDDEN", { message });
+  }
   if (!canLeave && !canGrant(member.role)) throw new AppError("FORBIDDEN");
   if (member.kind === "service_account")
     return await removeServiceAccount(workspaceTrx, edit, { ...member, versions: removal.versions });
@@ -152,12 +156,12 @@ export async function addMember(
   if (!(await insertMember(workspaceTrx, scope, { userId, role }))) {
     throw new AppError("CONFLICT", { message: "This user is already a member." });
   }
+  const remedy = "Enable an owner, or add this user as an owner.";
+  await requireOwnerToJoin(workspaceTrx, scope, { userId, role, remedy });
   await requireMemberQuota(workspaceTrx, scope, quotas);
   await requireMembershipQuota(workspaceTrx, { scope, userId }, quotas);
   if (role === "owner") await requireOwnershipQuota(trx, { scope, userId }, quotas);
   await appendAudit(workspaceTrx, scope, origin, {
-  const remedy = "Enable an owner, or add this user as an owner.";
-  await requireOwnerToJoin(workspaceTrx, scope, { userId, role, remedy });
     action: "member.added",
     targetId: userId,
     after: { role },
