@@ -69,8 +69,14 @@ test("filters by action, person, target and day, in the URL", async () => {
   await page.getByRole("combobox", { name: "Actor" }).click();
   await page.getByRole("option", { name: /^Grace/ }).click();
   await page.getByRole("heading", { name: "No event matches" }).waitFor();
+  // A text that is incomplete isn't in the URL.
+  await page.getByRole("textbox", { name: "Target" }).fill("usr_");
+  await page.getByLabel("From").fill("2019");
+  await page.getByText("Enter a day, such as 2026-03-01.").waitFor();
   await page.getByRole("button", { name: "Clear filters" }).press("Enter");
   await status("3 events");
+  expect(await page.getByRole("textbox", { name: "Target" }).inputValue()).toBe("");
+  expect(await page.getByLabel("From").inputValue()).toBe("");
   // The list replaces the button.
   await page.locator("#content").and(page.locator(":focus")).waitFor();
   await page

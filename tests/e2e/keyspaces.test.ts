@@ -180,8 +180,14 @@ test("finds keys by name, first characters, status, consumer and permission, in 
   await page.getByRole("heading", { name: "No key matches the filters" }).waitFor();
   expect(await page.getByRole("textbox", { name: "Permission" }).inputValue()).toBe("documents.read");
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  // A text that is incomplete isn't in the URL.
+  await search.fill("nothing");
+  for (const text of ["", "documents."]) await page.getByRole("textbox", { name: "Permission" }).fill(text);
+  await page.getByText("Enter a permission such as documents.read.").waitFor();
+  await page.waitForURL(({ searchParams }) => searchParams.get("q") === "nothing");
   await page.getByRole("button", { name: "Clear filters" }).click();
   await rowOf("Globex").waitFor();
+  expect(await page.getByRole("textbox", { name: "Permission" }).inputValue()).toBe("");
   await page.getByRole("textbox", { name: "External ID" }).fill("customer_42");
   await page.waitForURL(/\?consumer=customer_42$/);
   await rowOf("Globex").waitFor({ state: "detached" });

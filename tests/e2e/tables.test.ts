@@ -206,9 +206,12 @@ test("filters the security log by event and days, independently of the sessions 
   await page.reload();
   await log.getByRole("heading", { name: "No event matches" }).waitFor();
   expect(await log.getByRole("combobox", { name: "Event" }).inputValue()).toBe("Name changed");
+  for (const text of ["", "2019"]) await log.getByLabel("From").fill(text);
+  await log.getByText("Enter a day, such as 2026-03-01.").waitFor();
   await log.getByRole("button", { name: "Clear filters" }).click();
   await log.getByText("Created the API key “Key 10”").waitFor();
   expect(query()).toEqual({ sessionSort: "lastUsedAt" });
+  expect(await log.getByLabel("From").inputValue()).toBe("");
 });
 
 test.each([

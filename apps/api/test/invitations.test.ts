@@ -340,6 +340,45 @@ test("a revoked invitation, and one to a deleted workspace, can't be accepted", 
   );
 });
 
+test("nobody joins a workspace without an owner who can sign in, except as an owner", async () => {
+  const team = await addTeam();
+  const { client } = team.owner;
+  const { userId } = await client.serviceAccounts.create.mutate({
+    workspaceId: team.id,
+    name: "HR",
+    role: "admin",
+  });
+  const { key } = await client.serviceAccounts.createKey.mutate({ workspaceId: team.id, userId, name: "HR" });
+  const [guest, other, stranger] = [await addPerson(), await addPerson(), newEmail()];
+  const invite = async (email: string) => {
+    const response = await fetch(`${app.baseUrl}/open/workspaces/${team.id}/invitations`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
+      body: JSON.stringify({ email, role: "member" }),
+    });
+    return tokenOf(((await response.json()) as { url: string }).url); // The API declares it.
+  };
+  const [token, strangersToken] = [await invite(guest.email), await invite(stranger)];
+  await app.disableUser(team.owner.userId);
+  const withoutOwner = {
+    message: expect.stringContaining("no owner who can sign in"),
+    data: { code: "CONFLICT" },
+  };
+  await expect(guest.client.invitations.accept.mutate({ token })).rejects.toMatchObject(withoutOwner);
+  const account = { name: "Stranger", password, token: strangersToken };
+  const { client: visitor } = openClient(app.baseUrl);
+  await expect(visitor.session.signUpInvited.mutate(account)).rejects.toMatchObject(withoutOwner);
+  const addAs = (role: Role) =>
+    app.services.db
+      .transaction()
+      .execute((trx) => addMember(trx, editOf(team), { userId: other.userId, role }, app.services.quotas));
+  await expect(addAs("admin")).rejects.toMatchObject({ code: "CONFLICT" });
+  await addAs("owner");
+  // The invitations are still valid.
+  await guest.client.invitations.accept.mutate({ token });
+  await visitor.session.signUpInvited.mutate(account);
+});
+
 describe("the inviter", () => {
   const losses: Readonly<Record<string, (team: Team, admin: Person) => Promise<unknown>>> = {
     "is removed": (team, { userId }) =>

@@ -43,9 +43,18 @@ test("rejects an edit of a keyspace and of a key that changed in the meantime", 
   ).rejects.toMatchObject({ data: { code: "PRECONDITION_FAILED" } });
   const { id } = await issuedKeys.create.mutate({ ...path, fields: {} });
   await issuedKeys.update.mutate({ ...path, id, version: 1, changes: { isDisabled: true } });
+  const late = { data: { code: "PRECONDITION_FAILED" } };
   await expect(
     issuedKeys.update.mutate({ ...path, id, version: 1, changes: { name: "Late" } }),
-  ).rejects.toMatchObject({ data: { code: "PRECONDITION_FAILED" } });
+  ).rejects.toMatchObject(late);
+  const { version } = await issuedKeys.rotate.mutate({ ...path, id, overlapSeconds: 3_600 });
+  const revoke = (input: object) => issuedKeys.revokeOldSecrets.mutate({ ...path, id, ...input });
+  await expect(revoke({ version: version - 1 })).rejects.toMatchObject(late);
+  expect((await issuedKeys.get.query({ ...path, id })).formerSecrets).toHaveLength(1);
+  expect(await revoke({ version })).toMatchObject({ formerSecrets: [], version: version + 1 });
+  // Pages of earlier versions send no version.
+  await issuedKeys.rotate.mutate({ ...path, id, overlapSeconds: 3_600 });
+  expect(await revoke({})).toMatchObject({ formerSecrets: [] });
 });
 
 test("filters the keys of a keyspace, in pages", async () => {

@@ -9,6 +9,7 @@ import { disableUser } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { TRPCClientError } from "@trpc/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { disableAccount } from "../src/domain/accounts.ts";
 import { updateKey } from "../src/domain/api-key-edits.ts";
 import { rotateKey } from "../src/domain/api-key-secrets.ts";
 import { blockWorkspaceKeys, changePolicy } from "../src/domain/key-policies.ts";
@@ -312,6 +313,20 @@ describe("the last owner of a workspace with other members", () => {
     await expect.poll(() => countWaiting(app.owner)).toBe(1);
     await commit();
     expect([await outcome, await disabledAt(second)]).toEqual(["CONFLICT", null]);
+  });
+
+  test("can't be added while the only owner is being disabled", async () => {
+    const { edit, first, second } = await addPair();
+    await inTransaction((trx) => removeMember(trx, edit, { userId: second.userId }));
+    const commit = await hold((trx) => disableAccount((work) => work(trx), first.userId, command));
+    const outcome = outcomeOf(
+      inTransaction((trx) =>
+        addMember(trx, edit, { userId: second.userId, role: "member" }, app.services.quotas),
+      ),
+    );
+    await expect.poll(() => countWaiting(app.owner)).toBe(1);
+    await commit();
+    expect(await outcome).toBe("CONFLICT");
   });
 });
 

@@ -16,8 +16,9 @@ import { writeMessage } from "@latchkey/errors/message";
 import { maxLength } from "@latchkey/limits";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
+import { acceptInvitation } from "../src/domain/accept-invitation.ts";
 import { createKey } from "../src/domain/api-key-edits.ts";
-import { addInvitationNotice } from "../src/domain/invitation-jobs.ts";
+import { addInvitationNotice, prepareInvitationEmail } from "../src/domain/invitation-jobs.ts";
 import { addMember } from "../src/domain/members.ts";
 import { describeNotice } from "../src/domain/notice-texts.ts";
 import { createMailTasks } from "../src/mail/mail-tasks.ts";
@@ -360,6 +361,49 @@ test("the email with an invitation is turned off by the owner of the verified em
   await client.notices.changeSetting.mutate({ kind, byEmail: false });
   await setVerified(invited.userId, false);
   expect(await invite()).toEqual({ mails: [invited.email], notices: 2 });
+});
+
+test("the notice of an invitation is deleted when the invitation is revoked or accepted, or the user is added", async () => {
+  const [inviter, invited] = [await app.addUser(), await app.addUser()];
+  const { client: inviting } = openClient(app.baseUrl);
+  await inviting.session.signIn.mutate({ email: inviter.email, password });
+  await setVerified(invited.userId, true);
+  const { secret } = await app.addKey(invited.userId);
+  const listInvitations = async () => {
+    const { body } = await send(secret, "GET /me/notices");
+    return body.data.filter(({ kind }: { readonly kind: string }) => kind === "invitation");
+  };
+  const invite = async () => {
+    const { id: workspaceId } = await inviting.workspaces.create.mutate({ name: "Team" });
+    const invitation = { workspaceId, email: invited.email, role: "member" } as const;
+    const { id } = await inviting.invitations.create.mutate(invitation);
+    const job = {
+      workspaceId: decodeId("workspace", workspaceId) as WorkspaceId, // The workspace was just created.
+      invitationId: decodeId("invitation", id) as InvitationId, // So was the invitation.
+    };
+    await addInvitationNotice(app.services.db, job);
+    return { workspaceId, id, job };
+  };
+  const [kept, revoked, added, accepted] = [await invite(), await invite(), await invite(), await invite()];
+  expect(await listInvitations()).toHaveLength(4);
+  const { workspaceId, id } = revoked;
+  await inviting.invitations.revoke.mutate({ workspaceId, id });
+  expect(await listInvitations()).toHaveLength(3);
+  const { db, baseUrl, quotas } = app.services;
+  const { userId } = invited;
+  const edit = { scope: openAsOperator(added.job.workspaceId), origin: commandOrigin };
+  await db.transaction().execute((trx) => addMember(trx, edit, { userId, role: "viewer" }, quotas));
+  expect(await listInvitations()).toHaveLength(2);
+  const sent = await prepareInvitationEmail(db, accepted.job, baseUrl);
+  const token = sent?.url.split("#")[1] ?? "";
+  const invitee = { userId, address: null, requestId: null };
+  await db.transaction().execute((trx) => acceptInvitation(trx, token, invitee, quotas));
+  expect(await listInvitations()).toHaveLength(1);
+  // A job that runs late adds no notice.
+  for (const { job } of [revoked, added, accepted]) await addInvitationNotice(db, job);
+  expect(await listInvitations()).toHaveLength(1);
+  await inviting.invitations.revoke.mutate({ workspaceId: kept.workspaceId, id: kept.id });
+  expect(await listInvitations()).toEqual([]);
 });
 
 test("an email about a changed address has the same ID in each attempt of its job", async () => {

@@ -293,6 +293,9 @@ test("an API key changes it under /open, if its user has a second factor", async
   const { owner, admin, workspaceId } = await addTeam();
   const patch = async (userId: UserId, requiresSecondFactor: unknown) => {
     const { secret } = await app.addKey(userId);
+    return await patchWith(secret, requiresSecondFactor);
+  };
+  const patchWith = async (secret: string, requiresSecondFactor: unknown) => {
     const response = await fetch(`${app.baseUrl}/open/workspaces/${workspaceId}`, {
       method: "PATCH",
       headers: { Authorization: `Bearer ${secret}`, "Content-Type": "application/json" },
@@ -300,7 +303,19 @@ test("an API key changes it under /open, if its user has a second factor", async
     });
     return [response.status, await response.json()];
   };
-  expect(await patch(admin.userId, true)).toMatchObject([409, { error: { code: "CONFLICT" } }]);
+  const withoutFactor = {
+    code: "CONFLICT",
+    message: expect.stringMatching(/^Set up a second factor for your own/),
+  };
+  expect(await patch(admin.userId, true)).toMatchObject([409, { error: withoutFactor }]);
+  const { serviceAccounts } = owner.client;
+  const { userId } = await serviceAccounts.create.mutate({ workspaceId, name: "CI", role: "admin" });
+  const { key } = await serviceAccounts.createKey.mutate({ workspaceId, userId, name: "CI" });
+  const ofService = {
+    code: "CONFLICT",
+    message: expect.stringMatching(/^A service account has no second factor/),
+  };
+  expect(await patchWith(key, true)).toMatchObject([409, { error: ofService }]);
   expect(await patch(owner.userId, "yes")).toMatchObject([400, { error: { code: "BAD_REQUEST" } }]);
   expect(await patch(owner.userId, true)).toMatchObject([200, { requiresSecondFactor: true, version: 2 }]);
   expect(await patch(admin.userId, false)).toMatchObject([403, { error: { code: "FORBIDDEN" } }]);

@@ -12,7 +12,7 @@ import { addMember } from "../src/domain/members.ts";
 import { deleteServiceAccount } from "../src/domain/service-accounts.ts";
 import { countStatements } from "./count-statements.ts";
 import { createOpenClient } from "./open-client.ts";
-import { addPerson, addTeam, join, type Team } from "./team.ts";
+import { addPerson, addTeam, join, type Person, type Team } from "./team.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 
@@ -357,6 +357,14 @@ test("a service account can't own a workspace, join another one, or leave by its
     client.members.changeRole.mutate({ workspaceId: team.id, userId, role: "owner", version: 1 }),
   ).rejects.toMatchObject(failsWith("CONFLICT"));
   expect((await send(secret, ["DELETE", `${team.path}/members/${userId}`])).status).toBe(403);
+  const admin = await addServiceAccount(team, "admin");
+  for (const list of ["members", "service-accounts"]) {
+    const path = `${team.path}/${list}/${admin.userId}`;
+    expect(await send(admin.secret, ["DELETE", path]), list).toMatchObject({
+      status: 403,
+      body: { error: { code: "FORBIDDEN", message: expect.stringContaining("can’t delete itself") } },
+    });
+  }
   const id = decodeId("user", userId) as UserId; // The API made it.
   const edit = { scope: other.scope, origin: commandOrigin };
   const { db, quotas } = app.services;
@@ -370,6 +378,8 @@ test("a service account can't own a workspace, join another one, or leave by its
       await own.updateTable("members").set({ role: "owner" }).where("user_id", "=", id).execute();
     }),
   ).rejects.toMatchObject(violates);
+  // It can delete another one.
+  expect((await send(admin.secret, ["DELETE", `${team.path}/members/${userId}`])).status).toBe(204);
 });
 
 test("a service account isn't an account that can sign in", async () => {
@@ -429,6 +439,25 @@ test("rejected requests are explained in terms of the service account", async ()
   await expect
     .poll(() => client.keyHistory.refusals.query({ id: keyId }))
     .toMatchObject([{ reason: "user-disabled", explanation }]);
+  // Those who may see the key also find the explanation by the request ID.
+  const requestId = crypto.randomUUID();
+  await send(secret, ["GET", "/me"], undefined, { "X-Request-Id": requestId });
+  const find = (reader: Person) => reader.client.keyHistory.explainRequest.query({ requestId });
+  await expect
+    .poll(() => find(team.owner))
+    .toMatchObject([{ reason: "user-disabled", explanation, key: { id: keyId, name: "Pipeline" } }]);
+  expect(await find(await join(app, team, "admin"))).toHaveLength(1);
+  expect(await find(await join(app, team, "member"))).toEqual([]);
+  expect(await find((await addTeam(app)).owner)).toEqual([]);
+  for (const [changes, count] of [
+    [{ requires_second_factor: true }, 0],
+    [{ requires_second_factor: false, disabled_at: new Date() }, 0],
+    [{ disabled_at: null }, 1],
+  ] as const) {
+    const { workspaceId } = team.scope;
+    await app.owner.updateTable("workspaces").set(changes).where("id", "=", workspaceId).execute();
+    expect(await find(team.owner)).toHaveLength(count);
+  }
   for (const text of await Promise.all([evaluate("GET", "/open/me"), evaluate("PATCH", `/open${team.path}`)]))
     expect(text).not.toMatch(/\byour?\b/i);
 });

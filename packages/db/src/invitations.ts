@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import { containsText } from "./contains-text.ts";
 import { createId, type InvitationId, type UserId } from "./ids.ts";
+import { deleteInvitationNotice } from "./notices.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Role } from "./role.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
@@ -95,18 +96,20 @@ export async function listInvitationsBy(
   return rows.map(toInvitation);
 }
 
-/** Deletes an invitation. Returns false if there is none. */
+/** Deletes an invitation and its notice, if they exist. */
 export async function deleteInvitation(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   invitation: { readonly id: InvitationId } | { readonly email: string },
-): Promise<boolean> {
+): Promise<void> {
   const query = trx.deleteFrom("invitations").where("workspace_id", "=", scope.workspaceId);
-  const { numDeletedRows } = await ("id" in invitation
+  const deleted = await ("id" in invitation
     ? query.where("id", "=", invitation.id)
     : query.where("email", "=", invitation.email)
-  ).executeTakeFirst();
-  return numDeletedRows > 0n;
+  )
+    .returning(["id", "email"])
+    .executeTakeFirst();
+  if (deleted) await deleteInvitationNotice(trx, deleted);
 }
 
 /**

@@ -6,7 +6,7 @@ import { insertApiKey } from "./api-key-changes.ts";
 import { clientConfig, openDatabase } from "./connection.ts";
 import { createId, type KeyId, type UserId, type WorkspaceId } from "./ids.ts";
 import {
-  findOwnRejections,
+  findReadableRejections,
   listKeyAddresses,
   listKeyRejections,
   readKeyUsage,
@@ -376,13 +376,15 @@ test("explains a rejected request only to the owner of its key, even after the k
     .set({ deleted_at: new Date() })
     .where("id", "=", keyId)
     .execute();
-  expect(await findOwnRejections(database.db, userId, requestId)).toEqual([
-    { ...rejection, keyName: "mine", isKeyDeleted: true },
+  const find = (reader: UserId) =>
+    asUser(database.db, reader, (trx) =>
+      findReadableRejections(trx, { userId: reader, roles: ["owner"], hasSecondFactor: false }, requestId),
+    );
+  expect(await find(userId)).toEqual([
+    { ...rejection, keyName: "mine", isKeyDeleted: true, ownerKind: "person" },
   ]);
-  expect(await findOwnRejections(database.db, stranger, requestId)).toMatchObject([
-    { keyName: "theirs", isKeyDeleted: false },
-  ]);
-  expect(await findOwnRejections(database.db, await addUser(), requestId)).toEqual([]);
+  expect(await find(stranger)).toMatchObject([{ keyName: "theirs", isKeyDeleted: false }]);
+  expect(await find(await addUser())).toEqual([]);
 });
 
 /** A time this many days and minutes ago. */

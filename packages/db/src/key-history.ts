@@ -1,7 +1,9 @@
 import { sql } from "kysely";
 import type { KeyId, KeyRejectionId, UserId, WorkspaceId } from "./ids.ts";
+import type { Role } from "./role.ts";
 import type { Db } from "./schema.ts";
 import { bucketsAsSql, type UsageBuckets } from "./usage-buckets.ts";
+import { selectUserKind, type UserKind } from "./user-kind.ts";
 import type { UserTrx } from "./workspace-scope.ts";
 
 /** The number of requests with a key that had one outcome in one hour. */
@@ -108,21 +110,44 @@ export async function listKeyAddresses(db: Db, keyId: KeyId): Promise<KeyAddress
     .execute();
 }
 
+/** A user who looks up a rejected request. */
+export interface RejectionReader {
+  readonly userId: UserId;
+  /** The roles with which a member sees the keys of a workspace's service accounts. */
+  readonly roles: readonly Role[];
+  readonly hasSecondFactor: boolean;
+}
+
+/** A rejected request, and its key. */
+export interface FoundRejection extends KeyRejection {
+  readonly keyId: KeyId;
+  readonly keyName: string;
+  readonly isKeyDeleted: boolean;
+  readonly ownerKind: UserKind;
+}
+
 /**
- * Finds rejected requests with this request ID and keys of this user: the last 100, newest first. Clients choose
- * request IDs, so there can be several.
+ * Finds rejected requests with this request ID and keys that the user may see, which are their own and those of service
+ * accounts: the last 100, newest first. Clients choose request IDs, so there can be several.
  */
-export async function findOwnRejections(
-  db: Db,
-  userId: UserId,
+export async function findReadableRejections(
+  trx: UserTrx,
+  { userId, roles, hasSecondFactor }: RejectionReader,
   requestId: string,
-): Promise<(KeyRejection & { keyId: KeyId; keyName: string; isKeyDeleted: boolean })[]> {
-  return await selectRejections(db)
+): Promise<FoundRejection[]> {
+  return await selectRejections(trx)
     .innerJoin("api_keys", "api_keys.id", "key_refusals.key_id")
-    .select(["api_keys.id as keyId", "api_keys.name as keyName"])
+    .innerJoin("users", "users.id", "api_keys.user_id")
+    .select(["api_keys.id as keyId", "api_keys.name as keyName", selectUserKind().as("ownerKind")])
     .select(sql<boolean>`api_keys.deleted_at is not null`.as("isKeyDeleted"))
     .where("key_refusals.request_id", "=", requestId)
-    .where("api_keys.user_id", "=", userId)
+    .where(
+      sql<boolean>`(api_keys.user_id = ${userId} or exists (
+        select from members join workspaces on workspaces.id = members.workspace_id
+        where members.workspace_id = users.service_workspace_id and members.user_id = ${userId}
+          and members.role = any(${roles}) and workspaces.disabled_at is null
+          and (${hasSecondFactor} or not workspaces.requires_second_factor)))`,
+    )
     .execute();
 }
 

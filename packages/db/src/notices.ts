@@ -1,5 +1,5 @@
 import { type SelectQueryBuilder, sql } from "kysely";
-import { createId, type NoticeId, type UserId, type WorkspaceId } from "./ids.ts";
+import { createId, type InvitationId, type NoticeId, type UserId, type WorkspaceId } from "./ids.ts";
 import { sendsEmail } from "./instance-settings.ts";
 import { addJob } from "./jobs/add-job.ts";
 import { type NoticeContent, type NoticeKind, noticeKinds } from "./notice-kinds.ts";
@@ -290,6 +290,22 @@ export async function deleteServiceAccountNotices(
     .where(sql<boolean>`facts -> 'serviceAccount' is not null`)
     .where(sql<boolean>`facts ->> 'workspaceId' = ${workspaceId}`)
     .execute();
+}
+
+/**
+ * Deletes the notice of an invitation. It belongs to the user of the email address, or to nobody. A user whose email address has
+ * changed since keeps it. A notice that the user is marking as read is left, because waiting for it could deadlock.
+ */
+export async function deleteInvitationNotice(
+  trx: Trx,
+  { id, email }: { readonly id: InvitationId; readonly email: string },
+): Promise<void> {
+  await sql`
+    delete from notices where id in (
+      select notices.id from notices join users on users.id = notices.user_id
+      where users.email = ${email} and kind = 'invitation' and subject = ${id}
+      for update of notices skip locked
+    )`.execute(trx);
 }
 
 function shownTo(db: Db, userId: UserId): SelectQueryBuilder<Database, "notices", object> {

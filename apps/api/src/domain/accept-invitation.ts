@@ -18,7 +18,12 @@ import { endInvitation } from "./end-invitation.ts";
 import { invitationPurpose } from "./invitation-link.ts";
 import { statusOf } from "./invitation-status.ts";
 import { digestLinkToken } from "./link-token.ts";
-import { requireMemberQuota, requireMembershipQuota, requireOwnershipQuota } from "./members.ts";
+import {
+  requireMemberQuota,
+  requireMembershipQuota,
+  requireOwnershipQuota,
+  requireOwnerToJoin,
+} from "./members.ts";
 import type { Quotas } from "./quotas.ts";
 import { requireStillActing } from "./require-still-acting.ts";
 import { getWorkspace } from "./workspaces.ts";
@@ -42,7 +47,8 @@ export interface JoinedWorkspace {
  * Makes a user a member of the workspace that they are invited to. The link becomes invalid: of concurrent attempts,
  * one succeeds.
  * @throws {AppError} NOT_FOUND for an invalid link; FORBIDDEN if the invitation is for another email address, or the
- *   workspace is disabled; CONFLICT for a member; UNPROCESSABLE_CONTENT at a quota; UNAUTHORIZED if the session has ended.
+ *   workspace is disabled; CONFLICT for a member, and if the workspace has no owner who can sign in; UNPROCESSABLE_CONTENT at
+ *   a quota; UNAUTHORIZED if the session has ended.
  */
 export async function acceptInvitation(
   trx: Trx,
@@ -79,6 +85,11 @@ export async function acceptInvitation(
   if (!(await insertMember(workspaceTrx, scope, { userId, role }))) {
     throw new AppError("CONFLICT", { message: "You are already a member of this workspace." });
   }
+  await requireOwnerToJoin(workspaceTrx, scope, {
+    userId,
+    role,
+    remedy: "You can accept the invitation after an operator of this instance enables an owner.",
+  });
   await endInvitation(workspaceTrx, scope, id);
   await requireMemberQuota(workspaceTrx, scope, quotas);
   await requireMembershipQuota(workspaceTrx, { scope, userId }, quotas);

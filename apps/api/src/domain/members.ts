@@ -103,11 +103,11 @@ export async function changeMemberRole(
 }
 
 /**
- * Removes a member from a workspace. Any member may leave, but a key needs the permission to manage members. Once this
+ * Removes a member from a workspace. Any person may leave, but a key needs the permission to manage members. Once this
  * is committed, neither their keys nor their sessions reach the workspace. A service account, which belongs to one
- * workspace, is deleted, and can't leave by itself.
+ * workspace, is deleted, and can't leave by itself. Otherwise, someone with its key could delete it with all of its keys.
  * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN if the member's role has permissions that the actor's
- *   role doesn't have, CONFLICT for the last owner.
+ *   role doesn't have and for a service account that would delete itself, CONFLICT for the last owner.
  */
 export async function removeMember(
   trx: Trx,
@@ -116,9 +116,13 @@ export async function removeMember(
 ): Promise<void> {
   const { scope, origin } = edit;
   const { userId } = removal;
-  const { workspaceTrx, member, canGrant, canLeave } = await lockMember(trx, edit, userId, {
+  const { workspaceTrx, member, isSelf, canGrant, canLeave } = await lockMember(trx, edit, userId, {
     isRemoval: true,
   });
+  if (isSelf && member.kind === "service_account") {
+    const message = "A service account can’t delete itself. An owner or admin can delete it.";
+    throw new AppError("FORBIDDEN", { message });
+  }
   if (!canLeave && !canGrant(member.role)) throw new AppError("FORBIDDEN");
   if (member.kind === "service_account")
     return await removeServiceAccount(workspaceTrx, edit, { ...member, versions: removal.versions });
@@ -135,8 +139,8 @@ export async function removeMember(
 
 /**
  * Adds a user to a workspace.
- * @throws {AppError} CONFLICT if the user is already a member, UNPROCESSABLE_CONTENT at a quota, and the errors of
- *   {@link enterForEdit}.
+ * @throws {AppError} CONFLICT if the user is already a member, or would join a workspace without an owner who can sign in;
+ *   UNPROCESSABLE_CONTENT at a quota; and the errors of {@link enterForEdit}.
  */
 export async function addMember(
   trx: Trx,
@@ -152,6 +156,8 @@ export async function addMember(
   if (!(await insertMember(workspaceTrx, scope, { userId, role }))) {
     throw new AppError("CONFLICT", { message: "This user is already a member." });
   }
+  const remedy = "Enable an owner, or add this user as an owner.";
+  await requireOwnerToJoin(workspaceTrx, scope, { userId, role, remedy });
   await requireMemberQuota(workspaceTrx, scope, quotas);
   await requireMembershipQuota(workspaceTrx, { scope, userId }, quotas);
   if (role === "owner") await requireOwnershipQuota(trx, { scope, userId }, quotas);
@@ -187,7 +193,24 @@ async function lockMember(
     (await requireStillActing(workspaceTrx, origin, { others: [userId], requirement })) ?? {};
   const canLeave = isSelf && member.kind === "person" && allowsPermission(restrictions, "members:manage");
   const canGrant = (granted: Role): boolean => canGrantRole(role, restrictions, granted);
-  return { workspaceTrx, member, canGrant, canLeave };
+  return { workspaceTrx, member, isSelf, canGrant, canLeave };
+}
+
+/**
+ * Checks that a workspace that a person joins has an owner who can sign in, unless the person becomes an owner. A last owner can be
+ * disabled if no other people are members (docs/decisions/0010), and nobody else could then transfer ownership. The lock on the
+ * workspace prevents an owner from being disabled between this check and the commit.
+ * @param joining.remedy what to do, for the message.
+ * @throws {AppError} CONFLICT
+ */
+export async function requireOwnerToJoin(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  joining: { readonly userId: UserId; readonly role: Role; readonly remedy: string },
+): Promise<void> {
+  const { userId, role, remedy } = joining;
+  if (role === "owner" || (await hasOtherOwner(trx, scope, userId))) return;
+  throw new AppError("CONFLICT", { message: `This workspace has no owner who can sign in. ${remedy}` });
 }
 
 /**

@@ -185,7 +185,7 @@ function describeChanges(before: ServiceAccount, after: Required<ServiceAccountC
  * Deletes a service account with its keys, and revokes the invitations that it sent. Once this is committed, no node
  * admits its keys.
  * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN if its role has permissions that the actor's role
- *   doesn't have.
+ *   doesn't have, and for a service account that would delete itself.
  */
 export async function deleteServiceAccount(
   trx: Trx,

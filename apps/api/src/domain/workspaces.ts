@@ -148,9 +148,11 @@ async function requireOwnFactor(trx: WorkspaceTrx, origin: Origin, isRequired: b
   requireRecentAuthentication(origin);
   const { actor } = origin;
   if (!isRequired || actor.kind === "command" || (await hasSecondFactor(trx, actor.userId))) return;
-  throw new AppError("CONFLICT", {
-    message: "Set up a second factor for your own account before you require one from all members.",
-  });
+  const isServiceAccount = (await findKeyOwner(trx, actor.userId))?.kind === "service_account";
+  const message = isServiceAccount
+    ? "A service account has no second factor, so it can’t require one from all members. An owner or admin with a second factor can."
+    : "Set up a second factor for your own account before you require one from all members.";
+  throw new AppError("CONFLICT", { message });
 }
 
 /**

@@ -108,7 +108,7 @@ A member's role in a workspace decides what the member and the member's keys may
 
 ${roleTable()}
 
-Every member can leave a workspace, and accept or decline its ownership if it is offered to them. Every user manages their own API keys.
+Every person can leave a workspace, and accept or decline its ownership if it is offered to them. Every user manages their own API keys.
 
 ${permissionTable()}`;
 

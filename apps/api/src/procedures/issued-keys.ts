@@ -116,14 +116,18 @@ export const issuedKeysRouter = createRouter({
       );
     }),
 
-  /** Revokes all old secrets of a key. */
+  /**
+   * Revokes all old secrets of a key. `version` is the version that the user saw; without it, those of any version. The web app
+   * sends it in the next release, because nodes of the previous version reject it.
+   */
   revokeOldSecrets: managing
-    .input(workspaceInput(path))
-    .mutation(async ({ ctx, input: { keyspaceId, id } }) =>
-      presentIssuedKey(
-        await ctx.transact((trx) => revokeOldSecrets(trx, ctx.edit, { keyspaceId, id }, undefined)),
-      ),
-    ),
+    .input(workspaceInput({ ...path, version: z.int32().min(1).optional() }))
+    .mutation(async ({ ctx, input: { keyspaceId, id, version } }) => {
+      const versions = version === undefined ? undefined : [version];
+      return presentIssuedKey(
+        await ctx.transact((trx) => revokeOldSecrets(trx, ctx.edit, { keyspaceId, id }, versions)),
+      );
+    }),
 
   delete: managing.input(workspaceInput(path)).mutation(async ({ ctx, input: { keyspaceId, id } }) => {
     await ctx.transact((trx) => deleteIssuedKey(trx, ctx.edit, { keyspaceId, id }, undefined));

@@ -1,9 +1,10 @@
 import { isIP } from "node:net";
 import type { InspectedKey } from "@latchkey/auth/inspection";
+import { roleHasPermission, roles } from "@latchkey/auth/permissions";
 import { encodeId } from "@latchkey/db/ids";
 import type { KeyRejection } from "@latchkey/db/key-history";
 import {
-  findOwnRejections,
+  findReadableRejections,
   listKeyAddresses,
   listKeyRejections,
   readKeyUsageInBuckets,
@@ -48,6 +49,9 @@ const triedRequest = {
     .optional(),
 };
 
+/** The roles with which a member sees the keys of a workspace's service accounts. */
+const readingRoles = roles.filter((role) => roleHasPermission(role, "api-keys:read"));
+
 /** Reads about a key that isn't deleted. @throws {AppError} NOT_FOUND if it is deleted or the user may not see it. */
 const keyProcedure = readableKeyProcedure.use(async ({ ctx, next }) => {
   await ctx.read((db) => getKey(db, { userId: ctx.owner.userId, id: ctx.keyId }));
@@ -88,13 +92,17 @@ export const keyHistoryRouter = createRouter({
     return addresses.map(({ address, lastSeenAt }) => ({ address, lastSeenAt: lastSeenAt.toISOString() }));
   }),
 
-  /** The reason why a request was rejected, by its ID, if it used one of the user's keys. */
+  /** The reason why a request was rejected, by its ID, if it used a key that the user may see. */
   explainRequest: sessionProcedure
     .input(z.strictObject({ requestId: z.string().trim().min(1, "Enter a request ID.").max(128) }))
     .query(async ({ ctx, input: { requestId } }) => {
-      const rejections = await ctx.read((db) => findOwnRejections(db, ctx.user.id, requestId));
+      const { user, hasSecondFactor } = ctx;
+      const reader = { userId: user.id, roles: readingRoles, hasSecondFactor };
+      const rejections = await ctx.read((db) =>
+        asUser(db, user.id, (trx) => findReadableRejections(trx, reader, requestId)),
+      );
       return rejections.map((rejection) => ({
-        ...presentRejection(rejection, "person"),
+        ...presentRejection(rejection, rejection.ownerKind),
         key: {
           id: encodeId("key", rejection.keyId),
           name: rejection.keyName,

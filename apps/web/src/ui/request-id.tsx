@@ -6,8 +6,8 @@ import classes from "./request-id.module.css";
 interface RequestIdProps {
   readonly requestId: string;
   /**
-   * Whether the request was rejected with one of the user's keys. If so, the ID links to the page
-   * that explains why.
+   * Whether the request was rejected with a key that the user may see. If so, the ID links to the page that
+   * explains why.
    */
   readonly isExplained?: boolean;
 }

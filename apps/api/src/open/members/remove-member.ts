@@ -8,7 +8,7 @@ export const removeMember = defineEndpoint({
   operationId: "removeMember",
   summary: "Remove a member",
   description:
-    "Takes effect on the next request, for the member's keys and sessions. Every member can leave; a key restricted to permissions needs `members:manage` for that. To remove another member, you need `members:manage` and every permission of that member's role. A service account is deleted, with its API keys. The last owner can't leave or be removed. With `If-Match`, the request is rejected if the role has changed since you read it.",
+    "Takes effect on the next request, for the member's keys and sessions. Every person can leave; a key restricted to permissions needs `members:manage` for that. To remove another member, you need `members:manage` and every permission of that member's role. A service account is deleted, with its API keys, and can't delete itself. The last owner can't leave or be removed. With `If-Match`, the request is rejected if the role has changed since you read it.",
   access: { workspace: "members:read" },
   request: { params: memberParams, ifMatch: true },
   response: { status: 204 },

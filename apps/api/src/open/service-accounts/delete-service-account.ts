@@ -8,7 +8,7 @@ export const deleteServiceAccount = defineEndpoint({
   operationId: "deleteServiceAccount",
   summary: "Delete a service account",
   description:
-    "Deletes the service account with its API keys, which are rejected immediately, and revokes the invitations that it sent. This can't be undone. You need every permission of its role. With `If-Match`, the request is rejected if the service account has changed since you read it.",
+    "Deletes the service account with its API keys, which are rejected immediately, and revokes the invitations that it sent. This can't be undone. You need every permission of its role. A service account can't delete itself. With `If-Match`, the request is rejected if the service account has changed since you read it.",
   access: { workspace: "members:manage" },
   request: { params: serviceAccountParams, ifMatch: true },
   response: { status: 204 },

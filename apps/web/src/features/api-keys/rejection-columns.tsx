@@ -3,9 +3,8 @@ import type { DataColumn } from "../../ui/data-column.ts";
 import { ipAddressColumn, requestColumn, sentenceColumn, timeColumn } from "../../ui/event-columns.tsx";
 import classes from "./key-page.module.css";
 
-type Columns = readonly [DataColumn<KeyRejection>, ...DataColumn<KeyRejection>[]];
-
-const columns: Columns = [
+/** The columns of the rejected and rate-limited requests with a key. */
+export const rejectionColumns: readonly [DataColumn<KeyRejection>, ...DataColumn<KeyRejection>[]] = [
   {
     id: "target",
     label: "Request",
@@ -23,10 +22,5 @@ const columns: Columns = [
   ]),
   timeColumn(2),
   ipAddressColumn(4),
+  requestColumn(3, { isExplained: true }),
 ];
-
-/** The columns of the rejected and rate-limited requests with one of the user's own keys. */
-export const ownRejectionColumns: Columns = [...columns, requestColumn(3, { isExplained: true })];
-
-/** The same for a key of a service account. The page of a request explains only those with the user's own keys. */
-export const serviceRejectionColumns: Columns = [...columns, requestColumn(3)];

@@ -20,6 +20,7 @@ import { NoMatch } from "../../ui/no-match.tsx";
 import { nameOwner } from "../../ui/owner-name.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { defaultLogSort } from "../../ui/table-search.ts";
+import { useClearing } from "../../ui/use-clearing.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { auditLogColumns } from "./audit-log-columns.tsx";
 import { type AuditLogSearch, isTarget } from "./audit-log-search.ts";
@@ -66,12 +67,14 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
   const list = useGrowingList(log);
   const table = useTableNavigation<AuditLogSearch>({ navigate });
   const [isExportOpen, exporting] = useDisclosure(false);
+  const clearing = useClearing(() => table.change(withoutFilter));
   const isFiltered = isLogFiltered(search);
   const shown = list.items?.find(({ actor }) => actor.userId === search.actor);
   const actorName = shown && nameOwner(describeActor(shown));
   return (
     <>
       <LogFilters
+        key={clearing.key}
         search={search}
         onChange={table.change}
         action={{ label: "Action", titles: actionTitles }}
@@ -112,7 +115,7 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
         actionsWidth={60}
         empty={
           isFiltered ? (
-            <NoMatch noun="event" onClear={() => table.change(withoutFilter)}>
+            <NoMatch noun="event" onClear={clearing.onClear}>
               Change the filters.
             </NoMatch>
           ) : (

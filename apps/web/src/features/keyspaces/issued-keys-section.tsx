@@ -3,7 +3,7 @@ import { Button } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { type ReactElement, useEffect, useMemo, useRef } from "react";
+import { Fragment, type ReactElement, useEffect, useMemo, useRef } from "react";
 import {
   type Consumer,
   type IssuedKey,
@@ -17,6 +17,7 @@ import { FilterSelect } from "../../ui/filter-select.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { titleOfKey } from "../../ui/issued-key-title.ts";
 import { NoMatch } from "../../ui/no-match.tsx";
+import { useClearing } from "../../ui/use-clearing.ts";
 import { type TableNavigationOptions, useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { issuedKeyColumns } from "./issued-key-columns.tsx";
 import { cutCompleteKey, cutSecret } from "./key-search.ts";
@@ -55,6 +56,7 @@ export function IssuedKeys(props: IssuedKeysProps): ReactElement {
   const keys = useIssuedKeys(path, keyspace.prefix, filters);
   const loaded = useExaminedList(useGrowingList(keys));
   const table = useTableNavigation<IssuedKeysSearch>({ navigate: onSearch, isSection: true });
+  const clearing = useClearing(() => table.change(noFilters));
   useNewKeys(owner);
   const isOfConsumer = owner !== undefined;
   const columns = useMemo(() => {
@@ -77,7 +79,7 @@ export function IssuedKeys(props: IssuedKeysProps): ReactElement {
           cut: (text) => cutSecret(text, keyspace.prefix),
         }}
         filters={
-          <>
+          <Fragment key={clearing.key}>
             <FilterSelect
               label="Status"
               anyLabel="Any status"
@@ -103,7 +105,7 @@ export function IssuedKeys(props: IssuedKeysProps): ReactElement {
               value={permission}
               onChoose={(permission) => table.change({ permission })}
             />
-          </>
+          </Fragment>
         }
         list={list}
         nouns={nouns}
@@ -131,13 +133,7 @@ export function IssuedKeys(props: IssuedKeysProps): ReactElement {
         }
         empty={
           isFiltered ? (
-            <NoMatch
-              noun="key"
-              search={q}
-              hasFilters={hasFilters}
-              level={3}
-              onClear={() => table.change(noFilters)}
-            >
+            <NoMatch noun="key" search={q} hasFilters={hasFilters} level={3} onClear={clearing.onClear}>
               Search covers the start of names and the first characters of keys.{" "}
               {owner ? "The filter matches permissions" : "Filters match external IDs and permissions"}{" "}
               exactly.

@@ -20,7 +20,7 @@ export function RolesDialog({ isOpen, onClose }: RolesDialogProps): ReactElement
         <RoleTable />
       </Suspense>
       <p className={classes.note}>
-        Every member can leave the workspace and manage their own API keys. A key can do what its owner’s role
+        Every person can leave the workspace and manage their own API keys. A key can do what its owner’s role
         allows.
       </p>
     </Modal>

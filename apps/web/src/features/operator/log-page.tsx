@@ -12,6 +12,7 @@ import { LogFilters } from "../../ui/log-filters.tsx";
 import { NoMatch } from "../../ui/no-match.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { defaultLogSort } from "../../ui/table-search.ts";
+import { useClearing } from "../../ui/use-clearing.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { instanceActionTitles } from "./instance-action-titles.ts";
 import { logColumns } from "./log-columns.tsx";
@@ -39,6 +40,7 @@ export function LogPage(): ReactElement {
   const list = useGrowingList(useInfiniteQuery({ ...logQuery(search), placeholderData: keepPreviousData }));
   const table = useTableNavigation<LogSearch>({ navigate });
   const actorName = list.items?.find(({ actor }) => actor.userId === search.actor)?.actor.email ?? undefined;
+  const clearing = useClearing(() => table.change(withoutFilter));
   const isFiltered = isLogFiltered(search);
   return (
     <>
@@ -47,6 +49,7 @@ export function LogPage(): ReactElement {
         explanation="What operators and the latchkey command changed, and which users and workspaces were deleted. Events can’t be changed."
       />
       <LogFilters
+        key={clearing.key}
         search={search}
         onChange={table.change}
         action={{ label: "Event", titles: instanceActionTitles }}
@@ -68,7 +71,7 @@ export function LogPage(): ReactElement {
         label="Instance log"
         toolbarAction={
           isFiltered && (
-            <Button variant="default" onClick={() => table.change(withoutFilter)}>
+            <Button variant="default" onClick={clearing.onClear}>
               Show all events
             </Button>
           )
@@ -85,7 +88,7 @@ export function LogPage(): ReactElement {
         defaultSort={defaultLogSort}
         empty={
           isFiltered ? (
-            <NoMatch noun="event" onClear={() => table.change(withoutFilter)}>
+            <NoMatch noun="event" onClear={clearing.onClear}>
               Change the filters.
             </NoMatch>
           ) : (

@@ -18,7 +18,7 @@ const route = getRouteApi("/app/account/requests/$requestId");
 /** Rejections are stored within seconds, so a recent one can be missing at first. */
 const refreshMilliseconds = 3_000;
 
-/** Explains to the owner of a key why a request was rejected. */
+/** Explains to a user who may see the key why a request was rejected. */
 export function RequestPage(): ReactElement {
   const { requestId } = route.useParams();
   const query = useQuery({
@@ -168,8 +168,8 @@ function NotFound(): ReactElement {
       title="No rejected request with this ID"
       action={<Link to="/account/api-keys">Go to your API keys</Link>}
     >
-      None of your keys has a rejected request with this ID. The last 100 rejected requests are kept for each
-      key. The page of a service account’s key lists its rejected requests.
+      No key that you can see has a rejected request with this ID. The last 100 rejected requests are kept for
+      each key.
     </EmptyPanel>
   );
 }

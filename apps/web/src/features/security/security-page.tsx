@@ -19,6 +19,7 @@ import { NoMatch } from "../../ui/no-match.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { Section } from "../../ui/section.tsx";
 import { defaultLogSort } from "../../ui/table-search.ts";
+import { useClearing } from "../../ui/use-clearing.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { describeAccountEvent } from "./describe-account-event.ts";
 import { describeDevice } from "./describe-device.ts";
@@ -120,10 +121,12 @@ function Log(): ReactElement {
     () => securityColumns(new Map(session.workspaces.map(({ id, name }) => [id, name]))),
     [session.workspaces],
   );
+  const clearing = useClearing(() => table.change(withoutFilter));
   const isFiltered = isLogFiltered(search);
   return (
     <>
       <LogFilters
+        key={clearing.key}
         search={search}
         onChange={table.change}
         action={{ label: "Event", titles: securityActionTitles }}
@@ -142,7 +145,7 @@ function Log(): ReactElement {
         defaultSort={defaultLogSort}
         empty={
           isFiltered ? (
-            <NoMatch noun="event" level={3} onClear={() => table.change(withoutFilter)}>
+            <NoMatch noun="event" level={3} onClear={clearing.onClear}>
               Change the filters.
             </NoMatch>
           ) : (
