@@ -1,5 +1,5 @@
 /** What one caller has pending. */
-export interface PendingOfCaller {
+interface PendingOfCaller {
   requests: number;
   /** The sum of their sizes. */
   size: number;
