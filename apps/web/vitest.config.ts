@@ -9,5 +9,8 @@ export default defineConfig({
     isolate: false,
     reporters: ["default", "json"],
     outputFile: { json: ".results/tests.json" },
+    // These limits only end what hangs, on a busy machine too.
+    expect: { poll: { timeout: 30_000 } },
+    testTimeout: 60_000,
   },
 });

@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    globalSetup: "./test/global-setup.ts",
+    globalSetup: ["./test/global-setup.ts", "./test/stopped-cluster.ts"],
     // A new module registry per file would take as long as the tests. No module keeps state that affects another
     // file.
     isolate: false,

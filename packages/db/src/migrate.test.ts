@@ -1,9 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { type ControlledTransaction, type Kysely, sql } from "kysely";
 import pg from "pg";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { clientConfig } from "./connection.ts";
-import { createEmptyDatabase } from "./migrate.test-kit.ts";
+import {
+  type BareDatabase,
+  copyTemplate,
+  createEmptyDatabase,
+  createMigratedDatabase,
+  createOwner,
+  createTemplate,
+  giveDatabase,
+  type Owner,
+} from "./migrate.test-kit.ts";
 import { migrate } from "./migrate.ts";
 import { migrations } from "./migrations.ts";
 import type { Database, Db } from "./schema.ts";
@@ -39,18 +48,55 @@ async function describeSchema(db: Db): Promise<unknown> {
   return rows;
 }
 
+/** The schemas that tests begin with, other than no schema and the newest one. */
+const beginnings = [
+  "0010-purged-keys",
+  "0033-owner-versions",
+  "0054-differences-of-permissions",
+  "0058-records-left-to-the-purge",
+  "0061-audit-events-by-actor-and-action",
+];
+const names = Object.keys(migrations);
+const newest = names.at(-1) ?? "";
+
+interface Step {
+  readonly name: string;
+  /** What `migrate` returned. */
+  readonly applied: readonly string[];
+  readonly contract: Contract;
+}
+
+/** A migration step by step: what each step did, and templates with the schemas of some steps. */
+const steps: Step[] = [];
+const templates = new Map<string, string>();
+beforeAll(async () => {
+  let template: string | undefined;
+  for (const end of [...beginnings, newest]) {
+    template = await createTemplate(async ({ connection, db }) => {
+      for (const name of names.slice(steps.length, names.indexOf(end) + 1)) {
+        const applied = await migrate(connection, { upTo: name });
+        steps.push({ name, applied, contract: await describeContract(db) });
+      }
+    }, template);
+    templates.set(end, template);
+  }
+});
+
+/** Creates a database with the schema after a step. It is removed when the test ends. */
+function createDatabaseAt(name: string): Promise<BareDatabase> {
+  return copyTemplate(templates.get(name) ?? "");
+}
+
 test("a database that was migrated step by step equals one that was migrated in one run", async () => {
   const fresh = await createEmptyDatabase();
-  const stepped = await createEmptyDatabase();
-  expect(await migrate(fresh.connection)).toEqual(Object.keys(migrations));
-  for (const name of Object.keys(migrations))
-    expect(await migrate(stepped.connection, { upTo: name })).toEqual([name]);
+  const stepped = await createDatabaseAt(newest);
+  expect(await migrate(fresh.connection)).toEqual(names);
+  expect(steps.map(({ applied }) => applied)).toEqual(names.map((name) => [name]));
   expect(await describeSchema(stepped.db)).toEqual(await describeSchema(fresh.db));
 });
 
 test("the queues of webhooks that were deleted by earlier versions are deleted, unless they have jobs", async () => {
-  const { connection, db } = await createEmptyDatabase();
-  await migrate(connection, { upTo: "0061-audit-events-by-actor-and-action" });
+  const { connection, db } = await createDatabaseAt("0061-audit-events-by-actor-and-action");
   const [workspaceId, webhookId, deletedId, sendingId] = Array.from({ length: 4 }, () => randomUUID());
   await sql`insert into workspaces (id, name, slug) values (${workspaceId}, 'Team', 'team')`.execute(db);
   await sql`
@@ -72,10 +118,9 @@ test("the queues of webhooks that were deleted by earlier versions are deleted, 
 });
 
 test("existing workspaces get an empty description, and earlier versions can still add workspaces", async () => {
-  const { connection, db } = await createEmptyDatabase();
+  const { connection, db } = await createDatabaseAt("0010-purged-keys");
   const add = (slug: string) =>
     sql`insert into workspaces (id, name, slug) values (${randomUUID()}, 'Team', ${slug})`.execute(db);
-  await migrate(connection, { upTo: "0010-purged-keys" });
   await add("before");
   await migrate(connection);
   await add("after");
@@ -87,8 +132,7 @@ test("existing workspaces get an empty description, and earlier versions can sti
 });
 
 test("API keys keep the permissions that get other names", async () => {
-  const { connection, db } = await createEmptyDatabase();
-  await migrate(connection, { upTo: "0033-owner-versions" });
+  const { connection, db } = await createDatabaseAt("0033-owner-versions");
   const userId = randomUUID();
   await sql`insert into users (id, email, name) values (${userId}, 'ada@example.com', 'Ada')`.execute(db);
   const stored = [["audit:read", "keys:read", "keys:manage", "members:read"], ["audit:read"], [], null];
@@ -110,8 +154,7 @@ test("API keys keep the permissions that get other names", async () => {
 });
 
 test("migrating again changes nothing", async () => {
-  const { connection, db } = await createEmptyDatabase();
-  await migrate(connection);
+  const { connection, db } = await createMigratedDatabase();
   const before = await describeSchema(db);
   expect(await migrate(connection)).toEqual([]);
   expect(await describeSchema(db)).toEqual(before);
@@ -126,8 +169,7 @@ test("of nodes that start at the same time, one migrates and the others wait for
 describe("a migration that fails", () => {
   /** A migrated database, and a migration that changes two tables in it and notes its attempts. */
   async function prepare() {
-    const { connection, db } = await createEmptyDatabase();
-    await migrate(connection);
+    const { connection, db } = await createMigratedDatabase();
     await sql`create table free (); create table locked ()`.execute(db);
     const tables: string[] = [];
     const up = async (trx: Kysely<unknown>) => {
@@ -245,11 +287,13 @@ describe("a migration that fails", () => {
   });
 });
 
+type Contract = ReadonlyMap<string, string | null>;
+
 /**
  * What a version may rely on: tables and columns, privileges, policies and functions, which columns it may omit in a row, and
  * what else applies to a row that it writes (constraints, unique indexes and triggers).
  */
-async function describeContract(db: Db): Promise<Map<string, string | null>> {
+async function describeContract(db: Db): Promise<Contract> {
   const { rows } = await sql<{ name: string; facts: string | null }>`
     select 'column ' || table_name || '.' || column_name as name,
       data_type || case is_nullable when 'NO' then ' not null' else '' end as facts
@@ -332,25 +376,20 @@ const reviewed: Readonly<Record<string, readonly string[]>> = {
 };
 
 test("a migration that does not state its compatible versions only adds", async () => {
-  const { connection, db } = await createEmptyDatabase();
-  // Earlier migrations were released when all nodes had to be replaced at the same time.
-  await migrate(connection, { upTo: "0003-narrowed-keys" });
-  let before = await describeContract(db);
   const undeclared: Record<string, readonly string[]> = {};
-  for (const [name, { compatibleFrom }] of Object.entries(migrations).slice(3)) {
-    await migrate(connection, { upTo: name });
-    const after = await describeContract(db);
-    const changes = listChanges(before, after);
-    if (compatibleFrom === undefined && changes.length > 0) undeclared[name] = changes;
-    before = after;
+  let before: Contract = new Map();
+  for (const { name, contract } of steps) {
+    const changes = listChanges(before, contract);
+    // Earlier migrations were released when all nodes had to be replaced at the same time.
+    const isLater = name > "0003-narrowed-keys";
+    if (isLater && migrations[name]?.compatibleFrom === undefined && changes.length > 0)
+      undeclared[name] = changes;
+    before = contract;
   }
   expect(undeclared).toEqual(reviewed);
 });
 
-function listChanges(
-  before: ReadonlyMap<string, string | null>,
-  after: ReadonlyMap<string, string | null>,
-): readonly string[] {
+function listChanges(before: Contract, after: Contract): readonly string[] {
   return [...before]
     .filter(([subject, facts]) => after.get(subject) !== facts)
     .map(([subject]) => subject)
@@ -358,8 +397,7 @@ function listChanges(
 }
 
 test("the comparison of schemas includes privileges on tables and functions, and the first rule of a table", async () => {
-  const { connection, db } = await createEmptyDatabase();
-  await migrate(connection);
+  const { db } = await createMigratedDatabase();
   await sql`create table bare (number integer)`.execute(db);
   await sql`grant truncate on bare to latchkey_tenant`.execute(db);
   const before = await describeContract(db);
@@ -385,8 +423,7 @@ test("the comparison of schemas includes privileges on tables and functions, and
 });
 
 test("every foreign key has an index that begins with its columns", async () => {
-  const { connection, db } = await createEmptyDatabase();
-  await migrate(connection);
+  const { db } = await createMigratedDatabase();
   const { rows } = await sql`
     select conrelid::regclass::text || '.' || conname as name from pg_constraint c
     where contype = 'f' and connamespace = 'public'::regnamespace and not exists (
@@ -397,21 +434,22 @@ test("every foreign key has an index that begins with its columns", async () => 
 });
 
 /**
- * A database whose owner is not a superuser, with the roles granted as `latchkey start` advises, and an up-to-date
+ * A template whose owner is not a superuser, with the roles granted as `latchkey start` advises, and an up-to-date
  * schema.
  */
-async function ordinaryOwnersDatabase() {
-  const { connection, db } = await createEmptyDatabase();
-  // The roles belong to the cluster: the migration of another database creates them if they don't exist.
-  await migrate((await createEmptyDatabase()).connection);
-  const name = `owner_${randomUUID()}`;
-  const password = "a password for tests";
-  await sql`create role ${sql.id(name)} login password ${sql.lit(password)}`.execute(db);
-  await sql`grant latchkey_tenant, latchkey_admission to ${sql.id(name)}`.execute(db);
-  await sql`alter database ${sql.id(connection.database)} owner to ${sql.id(name)}`.execute(db);
-  const ordinary = { ...connection, user: name, password };
-  await migrate(ordinary);
-  return { connection: ordinary, superuser: db };
+let ordinaryTemplate: string;
+let ordinaryOwner: Owner;
+beforeAll(async () => {
+  ordinaryTemplate = await createTemplate(async (database) => {
+    ordinaryOwner = await createOwner(database.db);
+    await migrate(await giveDatabase(database, ordinaryOwner));
+  });
+});
+
+/** Creates a copy of it for the same owner. */
+async function createOrdinaryOwnersDatabase() {
+  const database = await copyTemplate(ordinaryTemplate);
+  return { connection: await giveDatabase(database, ordinaryOwner), superuser: database.db };
 }
 
 /** Adds three workspaces, each with its own owner, who has the same ID as the workspace. */
@@ -451,7 +489,7 @@ async function readTenants(superuser: Db): Promise<unknown[]> {
 }
 
 test("a migration that suspends forced row-level security changes the rows of all tenants for an owner who is not a superuser, and restores it", async () => {
-  const { connection, superuser } = await ordinaryOwnersDatabase();
+  const { connection, superuser } = await createOrdinaryOwnersDatabase();
   await addTenants(superuser);
   const before = await describeSchema(superuser);
   const known = { ...migrations, "9999-sample": { up: changeAllWithoutForcedSecurity } };
@@ -461,7 +499,7 @@ test("a migration that suspends forced row-level security changes the rows of al
 });
 
 test("a migration that does not suspend forced row-level security changes no row", async () => {
-  const { connection, superuser } = await ordinaryOwnersDatabase();
+  const { connection, superuser } = await createOrdinaryOwnersDatabase();
   await addTenants(superuser);
   const known = { ...migrations, "9999-sample": { up: changeAll } };
   expect(await migrate(connection, { known })).toEqual(["9999-sample"]);
@@ -469,8 +507,7 @@ test("a migration that does not suspend forced row-level security changes no row
 });
 
 test("admission reads its tables while the migrations of deleted workspaces and of indexes of logs wait for other transactions", async () => {
-  const { connection, db } = await createEmptyDatabase();
-  await migrate(connection, { upTo: "0058-records-left-to-the-purge" });
+  const { connection, db } = await createDatabaseAt("0058-records-left-to-the-purge");
   const holders = [
     { table: "webhooks", holder: await lockTable(db, "webhooks"), reads: 10 },
     { table: "users", holder: await lockTable(db, "users"), reads: 10 },
@@ -497,8 +534,7 @@ test("admission reads its tables while the migrations of deleted workspaces and 
 });
 
 test("uses are counted while the migration of deleted workspaces waits, after those before it have locked the counters", async () => {
-  const { connection, db } = await createEmptyDatabase();
-  await migrate(connection, { upTo: "0054-differences-of-permissions" });
+  const { connection, db } = await createDatabaseAt("0054-differences-of-permissions");
   const holder = await lockTable(db, "webhooks");
   const migrated = migrate(connection, { upTo: "0059-deleted-workspaces" });
   onTestFinished(async () => void (await migrated.catch(() => undefined)));

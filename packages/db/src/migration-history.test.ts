@@ -1,8 +1,12 @@
-import { randomUUID } from "node:crypto";
 import { type Kysely, sql } from "kysely";
 import { expect, test } from "vitest";
 import type { DatabaseConnection } from "./connection.ts";
-import { createEmptyDatabase } from "./migrate.test-kit.ts";
+import {
+  createEmptyDatabase,
+  createMigratedDatabase,
+  createOwner,
+  giveDatabase,
+} from "./migrate.test-kit.ts";
 import { type MigrateOptions, type MigrationWarning, migrate } from "./migrate.ts";
 import { migrations } from "./migrations.ts";
 import type { Db } from "./schema.ts";
@@ -54,8 +58,7 @@ test("records the checksum of each migration's source, including those that a ve
 });
 
 test("reports a migration whose source has changed since it was applied, and does not change its record", async () => {
-  const { connection, db } = await createEmptyDatabase();
-  await migrate(connection);
+  const { connection, db } = await createMigratedDatabase();
   await sql`update migrations set checksum = ${"0".repeat(64)} where name = '0002-the-wall'`.execute(db);
   const records = await readRecords(db);
   expect(await migrateWithWarnings(connection)).toEqual({
@@ -66,7 +69,7 @@ test("reports a migration whose source has changed since it was applied, and doe
 });
 
 test("runs on the schema of a newer version whose migrations only add, and reports it", async () => {
-  const { connection } = await createEmptyDatabase();
+  const { connection } = await createMigratedDatabase();
   const newer = { ...migrations, "9001-added": { up }, "9002-added": { up } };
   await migrate(connection, { known: newer });
   expect(await migrateWithWarnings(connection)).toEqual({
@@ -76,7 +79,7 @@ test("runs on the schema of a newer version whose migrations only add, and repor
 });
 
 test("after a migration that removes something, only the versions that it names can run", async () => {
-  const { connection } = await createEmptyDatabase();
+  const { connection } = await createMigratedDatabase();
   const between = { ...migrations, "9001-stops-using": { up } };
   const newer = { ...between, "9002-removes": { up, compatibleFrom: "9001-stops-using" } };
   await migrate(connection, { known: newer });
@@ -93,8 +96,7 @@ test("after a migration that removes something, only the versions that it names 
 });
 
 test("does not run on the schema of a newer version that recorded no compatibility", async () => {
-  const { connection, db } = await createEmptyDatabase();
-  await migrate(connection);
+  const { connection, db } = await createMigratedDatabase();
   await sql`insert into migrations (name, timestamp) values ('9999-from-the-future', '2030-01-01')`.execute(
     db,
   );
@@ -105,7 +107,7 @@ test("does not run on the schema of a newer version that recorded no compatibili
 });
 
 test("reports that the database and the version each have a migration that the other lacks", async () => {
-  const { connection } = await createEmptyDatabase();
+  const { connection } = await createMigratedDatabase();
   await migrate(connection, { known: { ...migrations, "9001-theirs": { up } } });
   await expect(migrate(connection, { known: { ...migrations, "9002-ours": { up } } })).rejects.toMatchObject({
     kind: "schema-diverged",
@@ -162,17 +164,13 @@ test("ignores tables of another application with these names in another schema",
 });
 
 test("rejects a schema with the name of the login, creates nothing, and gives advice that works", async () => {
-  const { connection, db } = await createEmptyDatabase();
-  const name = `login-${randomUUID()}`;
-  const password = "a password for tests";
-  await migrate((await createEmptyDatabase()).connection);
-  await sql`create role ${sql.id(name)} login password ${sql.lit(password)}`.execute(db);
-  await sql`grant latchkey_tenant, latchkey_admission to ${sql.id(name)}`.execute(db);
-  await sql`alter database ${sql.id(connection.database)} owner to ${sql.id(name)}`.execute(db);
+  const database = await createEmptyDatabase();
+  const { db } = database;
+  const login = await giveDatabase(database, await createOwner(db));
+  const name = login.user;
   await sql`create schema authorization ${sql.id(name)}`.execute(db);
-  const login = { ...connection, user: name, password };
   const error = await migrate(login).catch((thrown: unknown) => thrown);
-  const advice = `alter role "${name}" in database "${connection.database}" set search_path = public;`;
+  const advice = `alter role "${name}" in database "${login.database}" set search_path = public;`;
   expect(error).toMatchObject({
     kind: "schema-named-like-login",
     message:

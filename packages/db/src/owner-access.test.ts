@@ -1,10 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import pg from "pg";
-import { expect, onTestFinished, test } from "vitest";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { startupOptions } from "./connection.ts";
 import type { ClusterConnection } from "./embedded/cluster-connection.ts";
-import { createEmptyDatabase } from "./migrate.test-kit.ts";
+import {
+  type BareDatabase,
+  copyTemplate,
+  createEmptyDatabase,
+  createOwner,
+  createTemplate,
+  giveDatabase,
+  type Owner,
+} from "./migrate.test-kit.ts";
 import { migrate } from "./migrate.ts";
 import type { Db } from "./schema.ts";
 import { requireTenantIsolation } from "./tenant-isolation.ts";
@@ -15,22 +23,33 @@ import { requireTenantIsolation } from "./tenant-isolation.ts";
 const tables = ["workspaces", "members", "audit_events", "invitations", "key_usage_hours"];
 const schema = "Keys of 2026";
 
-/** A database with an ordinary owner and Latchkey's tables in a schema other than `public`. */
-async function createOwnedDatabase(
-  membership = "with inherit false",
-): Promise<{ readonly owner: ClusterConnection; readonly superuser: Db }> {
-  const { connection, db } = await createEmptyDatabase();
-  await migrate((await createEmptyDatabase()).connection);
-  const user = `owner_${randomUUID()}`;
-  const password = "a password for tests";
-  await sql`create role ${sql.id(user)} login password ${sql.lit(password)}`.execute(db);
-  await sql`grant latchkey_tenant, latchkey_admission to ${sql.id(user)} ${sql.raw(membership)}`.execute(db);
-  await sql`alter database ${sql.id(connection.database)} owner to ${sql.id(user)}`.execute(db);
-  await sql`create schema ${sql.id(schema)} authorization ${sql.id(user)}`.execute(db);
-  await sql`alter database ${sql.id(connection.database)} set search_path = ${sql.id(schema)}`.execute(db);
-  const owner = { ...connection, user, password };
+/** A template with Latchkey's tables, and its owner. */
+let template: string;
+let templateOwner: Owner;
+beforeAll(async () => {
+  template = await createTemplate(async (database) => {
+    templateOwner = await createOwner(database.db, "with inherit false");
+    await prepare(database, templateOwner);
+  });
+});
+
+interface OwnedDatabase {
+  readonly owner: ClusterConnection;
+  readonly superuser: Db;
+}
+
+/** Gives a database to an ordinary owner. Creates Latchkey's tables in a schema other than `public`, unless it is a copy of the template. */
+async function prepare(database: BareDatabase, role: Owner): Promise<OwnedDatabase> {
+  const owner = await giveDatabase(database, role);
+  const { db } = database;
+  await sql`create schema if not exists ${sql.id(schema)} authorization ${sql.id(owner.user)}`.execute(db);
+  await sql`alter database ${sql.id(owner.database)} set search_path = ${sql.id(schema)}`.execute(db);
   await migrate(owner);
   return { owner, superuser: db };
+}
+
+async function createOwnedDatabase(): Promise<OwnedDatabase> {
+  return await prepare(await copyTemplate(template), templateOwner);
 }
 
 /** Adds one row to each table under row-level security. @returns the ID of the user that owns them all. */
@@ -98,7 +117,9 @@ test("the owner can read the rows of all tenants in a backup session, and gets a
 });
 
 test("an owner that inherits from the product's roles sees all rows or gets an error, but never only some rows", async () => {
-  const { owner, superuser } = await createOwnedDatabase("with inherit true");
+  const database = await createEmptyDatabase();
+  const role = await createOwner(database.db, "with inherit true");
+  const { owner, superuser } = await prepare(database, role);
   const user = await addTenant(superuser);
   for (const table of tables)
     expect(await countRows(table, owner, { "latchkey.backup": "on" }), table).toBe(1);

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { sql } from "kysely";
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from "vitest";
 import { openDatabase, type PoolOptions } from "./connection.ts";
 import { openCluster } from "./embedded/open-cluster.ts";
 import { addJob } from "./jobs/add-job.ts";
@@ -11,6 +11,7 @@ import { migrate } from "./migrate.ts";
 import { Rounds } from "./rounds.ts";
 import type { Db } from "./schema.ts";
 import { isReadOnlyServer } from "./sqlstate.ts";
+import { copyData } from "./testing/copy-data.ts";
 import { createDatabaseGate, type DatabaseGate } from "./testing/database-gate.ts";
 import { scratchDirectory } from "./testing/scratch-directory.ts";
 import { startTestCluster, startTestStandby, type TestCluster } from "./testing/test-cluster.ts";
@@ -21,6 +22,7 @@ let primary: TestCluster;
 let standby: TestCluster;
 beforeAll(async () => {
   const data = await mkdtemp(join(scratchDirectory, "latchkey-test-"));
+  await copyData(inject("stoppedCluster"), data);
   const cluster = await openCluster({ dataDirectory: data });
   await migrate(cluster.superuser);
   await cluster.close();

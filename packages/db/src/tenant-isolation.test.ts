@@ -177,10 +177,13 @@ test("reports a role that is a member of another role, and advises only a superu
   await expect(damage).rejects.toThrow(Rollback);
 });
 
+test("reports nothing about a database that isolates tenants", async () => {
+  expect(await describeIsolation()).toBe("isolated");
+});
+
 test.each(damages)(
   "after `%s`, reports the damage and gives advice that repairs it",
   async (statement, description, remedy) => {
-    expect(await describeIsolation()).toBe("isolated");
     await run(database.owner, statement);
     const message = await describeIsolation();
     expect(message).toContain(description);

@@ -1,28 +1,34 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { sql } from "kysely";
 import type { ClusterConnection } from "../embedded/cluster-connection.ts";
 import { createId } from "../ids.ts";
-import { createEmptyDatabase } from "../migrate.test-kit.ts";
+import {
+  type BareDatabase,
+  createEmptyDatabase,
+  createOwner,
+  giveDatabase,
+  type Owner,
+} from "../migrate.test-kit.ts";
 import type { Db } from "../schema.ts";
 import { writeKeyspaceHistory } from "../write-keyspace-history.ts";
 import { backupTables } from "./backup-tables.ts";
 import { type DumpOptions, dumpDatabase } from "./dump-database.ts";
 
-/** A database without a schema, whose owner is not a superuser. */
+/** A database whose owner is not a superuser. */
 export interface OwnedDatabase {
   readonly owner: ClusterConnection;
   readonly superuser: Db;
 }
 
-/** Creates such a database. The roles exist, because the test run's template database was migrated. */
+/** Makes a role the owner of a database, or a new role. */
+export async function own(database: BareDatabase, owner?: Owner): Promise<OwnedDatabase> {
+  const role = owner ?? (await createOwner(database.db, "with inherit false"));
+  return { owner: await giveDatabase(database, role), superuser: database.db };
+}
+
+/** Creates such a database, without a schema, and with an owner of its own. */
 export async function createOwnedDatabase(): Promise<OwnedDatabase> {
-  const { connection, db } = await createEmptyDatabase();
-  const user = `owner_${randomUUID()}`;
-  const password = "a password for tests";
-  await sql`create role ${sql.id(user)} login password ${sql.lit(password)}`.execute(db);
-  await sql`grant latchkey_tenant, latchkey_admission to ${sql.id(user)} with inherit false`.execute(db);
-  await sql`alter database ${sql.id(connection.database)} owner to ${sql.id(user)}`.execute(db);
-  return { owner: { ...connection, user, password }, superuser: db };
+  return await own(await createEmptyDatabase());
 }
 
 /** Text that would break a format without escaping. */

@@ -1,7 +1,9 @@
 import { type Kysely, sql } from "kysely";
-import { expect, inject, onTestFinished, test } from "vitest";
+import { beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { openDatabase } from "../connection.ts";
+import type { ClusterConnection } from "../embedded/cluster-connection.ts";
 import { tryJoin } from "../embedded/presence.ts";
+import { copyTemplate, createTemplate } from "../migrate.test-kit.ts";
 import { migrate } from "../migrate.ts";
 import { migrations } from "../migrations.ts";
 import type { Db } from "../schema.ts";
@@ -13,6 +15,7 @@ import {
   fill,
   inChunks,
   type OwnedDatabase,
+  own,
   readTables,
   reseal,
   textThatNeedsEscaping,
@@ -23,11 +26,34 @@ import { dumpDatabase } from "./dump-database.ts";
 import { readBackup } from "./read-backup.ts";
 import { type RestoreOptions, restoreDatabase } from "./restore-database.ts";
 
+/** Templates that belong to the same role: one with the newest schema, and one also with rows in every table. */
+let migrated: string;
+let filled: string;
+let ownerOfTemplates: ClusterConnection;
+/** The backup of the template with rows, and its rows. */
+let filledBackup: Buffer;
+let filledTables: Awaited<ReturnType<typeof readTables>>;
+beforeAll(async () => {
+  migrated = await createTemplate(async (database) => {
+    ownerOfTemplates = (await own(database)).owner;
+    await migrate(ownerOfTemplates);
+  });
+  filled = await createTemplate(async (database) => {
+    await fill(database.db);
+    const { owner } = await own(database, ownerOfTemplates);
+    filledBackup = await dump(owner);
+    filledTables = await readTables(database.db);
+  }, migrated);
+});
+
+/** Creates a database with rows in every table. */
 async function createSource(): Promise<OwnedDatabase> {
-  const database = await createOwnedDatabase();
-  await migrate(database.owner);
-  await fill(database.superuser);
-  return database;
+  return await own(await copyTemplate(filled), ownerOfTemplates);
+}
+
+/** Creates a database to restore a backup into, with the newest schema. `createOwnedDatabase` creates one without a schema. */
+async function createTarget(): Promise<OwnedDatabase> {
+  return await own(await copyTemplate(migrated), ownerOfTemplates);
 }
 
 async function restore(
@@ -59,7 +85,7 @@ test("restores every row of every table unchanged, for an owner who is not a sup
 });
 
 test("fails the deliveries that were pending, with the reason, and leaves their webhooks unchanged", async () => {
-  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  const [source, target] = [await createSource(), await createTarget()];
   await sql`
     insert into webhook_deliveries (workspace_id, id, webhook_id, action, attempt_count, attempts, next_attempt_at)
     select workspace_id, gen_random_uuid(), webhook_id, 'webhook.test', 3,
@@ -82,7 +108,7 @@ test("fails the deliveries that were pending, with the reason, and leaves their 
 });
 
 test("emails no notices whose emails were due, and leaves them unchanged otherwise", async () => {
-  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  const [source, target] = [await createSource(), await createTarget()];
   const before = await readTables(source.superuser);
   await sql`update notices set is_email_due = true, email_claimed_until = now()`.execute(source.superuser);
   await restore(target, await dump(source.owner));
@@ -118,8 +144,7 @@ test.each(["0009-restorable-dumps", "0027-webhooks"])(
 );
 
 test("a backup contains every table of the schema after the tables that it refers to, and the schema has no sequence", async () => {
-  const { owner, superuser } = await createOwnedDatabase();
-  await migrate(owner);
+  const { superuser } = await createTarget();
   const tables = await sql<{ name: string }>`
     select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`.execute(
     superuser,
@@ -141,7 +166,7 @@ test("a backup contains every table of the schema after the tables that it refer
 });
 
 test("is a snapshot: changes that others make while it is read are not in it", async () => {
-  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  const [source, target] = [await createSource(), await createTarget()];
   const before = await readTables(source.superuser);
   const chunks: Buffer[] = [];
   for await (const chunk of dumpDatabase(source.owner, { product: "1.2.3-test" })) {
@@ -160,7 +185,7 @@ test("is a snapshot: changes that others make while it is read are not in it", a
 });
 
 test("contains what is written after the checks and before the snapshot", async () => {
-  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  const [source, target] = [await createSource(), await createTarget()];
   const beforeSnapshot = async () => {
     await sql`update users set name = 'Renamed'`.execute(source.superuser);
   };
@@ -253,7 +278,7 @@ test("no setting of the server or the role changes the format of values in a bac
 });
 
 test("a backup of an older schema is restored and then migrated, including its rows", async () => {
-  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  const target = await createOwnedDatabase();
   const newer = {
     ...migrations,
     "9001-nicknames": {
@@ -263,7 +288,7 @@ test("a backup of an older schema is restored and then migrated, including its r
       },
     },
   };
-  await restore(target, await dump(source.owner), { known: newer });
+  await restore(target, filledBackup, { known: newer });
   const { rows } = await sql`select nickname from users order by 1`.execute(target.superuser);
   expect(rows).toEqual([{ nickname: "ADA@EXAMPLE.COM" }, { nickname: "GRACE@EXAMPLE.COM" }]);
 });
@@ -339,10 +364,9 @@ const damages: readonly (readonly [how: string, damage: (backup: Buffer) => Buff
 ];
 
 test("rejects damaged backups, and leaves the database that is being restored without data", async () => {
-  const [source, target] = [await createSource(), await createOwnedDatabase()];
-  const backup = await dump(source.owner);
+  const target = await createOwnedDatabase();
   for (const [how, damage, reason] of damages) {
-    const damaged = damage(backup);
+    const damaged = damage(filledBackup);
     for (const bytes of [7, 65_536])
       await expect(readBackup(inChunks(damaged, bytes)), how).rejects.toMatchObject({
         kind: "damaged-file",
@@ -350,15 +374,15 @@ test("rejects damaged backups, and leaves the database that is being restored wi
       });
     // As if the file was damaged after it was checked.
     const openBackup = () => inChunks(damaged, 1_000);
-    await expect(restore(target, backup, { openBackup }), how).rejects.toMatchObject({
+    await expect(restore(target, filledBackup, { openBackup }), how).rejects.toMatchObject({
       kind: "damaged-file",
     });
     expect(Object.values(await readTables(target.superuser)).flat(), how).toEqual([]);
   }
   await requireTenantIsolation(target.owner);
   // Failed restores don't prevent a later one.
-  expect(await restore(target, backup)).toMatchObject({ isNew: false });
-  expect(await readTables(target.superuser)).toEqual(await readTables(source.superuser));
+  expect(await restore(target, filledBackup)).toMatchObject({ isNew: false });
+  expect(await readTables(target.superuser)).toEqual(filledTables);
 });
 
 test.each<[string, Record<string, unknown>]>([
@@ -419,8 +443,8 @@ test("names the newer version whose backup has a table that this version doesn't
 });
 
 test("rejects a backup whose migrations have a gap", async () => {
-  const [source, target] = [await createSource(), await createOwnedDatabase()];
-  const backup = reseal(await dump(source.owner), (text) =>
+  const target = await createOwnedDatabase();
+  const backup = reseal(filledBackup, (text) =>
     text.replace(/\{"name":"0002-the-wall","checksum":[^}]*\},/, ""),
   );
   await expect(restore(target, backup)).rejects.toMatchObject({ kind: "damaged-file" });
@@ -456,9 +480,7 @@ test("a backup ends if Postgres does not respond", async () => {
 });
 
 test("a restore whose statistics can't be updated succeeds and reports the failure", async () => {
-  const [source, target] = [await createSource(), await createOwnedDatabase()];
-  const backup = await dump(source.owner);
-  await migrate(target.owner);
+  const target = await createTarget();
   // The index's expression fails when the rows are analyzed, but not when they are loaded.
   await sql`
     create function only_outside_analyze(name text) returns text language plpgsql immutable as $body$
@@ -467,13 +489,15 @@ test("a restore whose statistics can't be updated succeeds and reports the failu
       return name;
     end $body$`.execute(target.superuser);
   await sql`create index on users (only_outside_analyze(name))`.execute(target.superuser);
-  expect(await restore(target, backup)).toMatchObject({ analyzeFailure: expect.stringContaining("not now") });
-  expect(await readTables(target.superuser)).toEqual(await readTables(source.superuser));
+  expect(await restore(target, filledBackup)).toMatchObject({
+    analyzeFailure: expect.stringContaining("not now"),
+  });
+  expect(await readTables(target.superuser)).toEqual(filledTables);
 });
 
 test("reports the table of rows that the database rejects, and restores nothing", async () => {
-  const [source, target] = [await createSource(), await createOwnedDatabase()];
-  const backup = reseal(await dump(source.owner), (text) => text.replace("\towner\t", "\temperor\t"));
+  const target = await createTarget();
+  const backup = reseal(filledBackup, (text) => text.replace("\towner\t", "\temperor\t"));
   await expect(restore(target, backup)).rejects.toMatchObject({
     kind: "rejected-rows",
     message: expect.stringMatching(/^The database rejects rows of the table "members": .*check constraint/),
@@ -482,29 +506,24 @@ test("reports the table of rows that the database rejects, and restores nothing"
 });
 
 test("reports a full disk as such, not as rows that the database rejects", async () => {
-  const [source, target] = [await createSource(), await createOwnedDatabase()];
-  const backup = await dump(source.owner);
-  await migrate(target.owner);
+  const target = await createTarget();
   await sql`
     create function fills_the_disk() returns boolean language plpgsql as 'begin raise disk_full; end';
     alter table users add check (fills_the_disk())`.execute(target.superuser);
-  await expect(restore(target, backup)).rejects.toMatchObject({ code: "53100" });
+  await expect(restore(target, filledBackup)).rejects.toMatchObject({ code: "53100" });
   expect(Object.values(await readTables(target.superuser)).flat()).toEqual([]);
 });
 
 test("restores only into a database without data, and replaces rows that a server without users has added", async () => {
   const source = await createSource();
-  const backup = await dump(source.owner);
-  const before = await readTables(source.superuser);
-  await expect(restore(source, backup)).rejects.toMatchObject({
+  await expect(restore(source, filledBackup)).rejects.toMatchObject({
     kind: "database-not-empty",
     message:
       'The database has data (the table "accounts" has rows); restore the backup into an empty database.',
   });
-  expect(await readTables(source.superuser)).toEqual(before);
+  expect(await readTables(source.superuser)).toEqual(filledTables);
 
-  const target = await createOwnedDatabase();
-  await migrate(target.owner);
+  const target = await createTarget();
   await sql`insert into throttle_buckets (digest, full_at) values (sha256('y'), now())`.execute(
     target.superuser,
   );
@@ -512,26 +531,25 @@ test("restores only into a database without data, and replaces rows that a serve
   await sql`insert into verifications (id, identifier, value, expires_at) values (gen_random_uuid(), 'x', '', now())`.execute(
     target.superuser,
   );
-  expect(await restore(target, backup)).toMatchObject({ isNew: false });
-  expect(await readTables(target.superuser)).toEqual(before);
+  expect(await restore(target, filledBackup)).toMatchObject({ isNew: false });
+  expect(await readTables(target.superuser)).toEqual(filledTables);
 });
 
 test("doesn't restore into a schema other than the backup's", async () => {
-  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  const target = await createTarget();
   await migrate(target.owner, { known: { ...migrations, "9001-newer": { up: async () => undefined } } });
-  await expect(restore(target, await dump(source.owner))).rejects.toMatchObject({
+  await expect(restore(target, filledBackup)).rejects.toMatchObject({
     kind: "unsuitable-schema",
     message: expect.stringContaining("(9001-newer)"),
   });
 });
 
 test("doesn't restore while a server has connections to the database", async () => {
-  const [source, target] = [await createSource(), await createOwnedDatabase()];
-  const backup = await dump(source.owner);
+  const target = await createOwnedDatabase();
   const server = openDatabase(target.owner, { applicationName: "latchkey open" });
   try {
     await sql`select 1`.execute(server);
-    await expect(restore(target, backup)).rejects.toMatchObject({ kind: "database-in-use" });
+    await expect(restore(target, filledBackup)).rejects.toMatchObject({ kind: "database-in-use" });
   } finally {
     await server.destroy();
   }
@@ -539,11 +557,10 @@ test("doesn't restore while a server has connections to the database", async () 
 });
 
 test("restores once the connections of a server that has just stopped are closed", async () => {
-  const [source, target] = [await createSource(), await createOwnedDatabase()];
-  const backup = await dump(source.owner);
+  const target = await createTarget();
   const server = openDatabase(target.owner, { applicationName: "latchkey open" });
   await sql`select 1`.execute(server);
-  const restoring = restore(target, backup);
+  const restoring = restore(target, filledBackup);
   // The restoration has found the server's connection once it waits for its next check.
   await expect
     .poll(async () => {
@@ -558,13 +575,12 @@ test("restores once the connections of a server that has just stopped are closed
 });
 
 test("doesn't restore while another process is present on the embedded Postgres", async () => {
-  const [source, target] = [await createSource(), await createOwnedDatabase()];
-  const backup = await dump(source.owner);
+  const target = await createOwnedDatabase();
   // The process that started this run's cluster is present on it.
   const other = await tryJoin(inject("postgres"));
   if (other.kind !== "present") throw new Error("The cluster of the test run can't be joined.");
   try {
-    await expect(restore(target, backup, { isEmbedded: true })).rejects.toMatchObject({
+    await expect(restore(target, filledBackup, { isEmbedded: true })).rejects.toMatchObject({
       kind: "database-in-use",
     });
   } finally {
@@ -573,30 +589,27 @@ test("doesn't restore while another process is present on the embedded Postgres"
 });
 
 test("an interrupted restore leaves no data", async () => {
-  const [source, target] = [await createSource(), await createOwnedDatabase()];
-  const backup = await dump(source.owner);
+  const target = await createTarget();
   const stopping = new AbortController();
   async function* interrupted(): AsyncGenerator<Buffer> {
-    for await (const chunk of inChunks(backup, 1_000)) {
+    for await (const chunk of inChunks(filledBackup, 1_000)) {
       yield chunk;
       stopping.abort();
     }
   }
   const { signal } = stopping;
-  await expect(restore(target, backup, { openBackup: interrupted, signal })).rejects.toMatchObject({
+  await expect(restore(target, filledBackup, { openBackup: interrupted, signal })).rejects.toMatchObject({
     name: "AbortError",
   });
   expect(Object.values(await readTables(target.superuser)).flat()).toEqual([]);
 });
 
 test("an interrupted restore stops waiting for a lock", async () => {
-  const [source, target] = [await createSource(), await createOwnedDatabase()];
-  const backup = await dump(source.owner);
-  await migrate(target.owner);
+  const target = await createTarget();
   const interruption = new AbortController();
   await target.superuser.transaction().execute(async (trx) => {
     await sql`lock table audit_events in share mode`.execute(trx);
-    const restoring = restore(target, backup, { signal: interruption.signal });
+    const restoring = restore(target, filledBackup, { signal: interruption.signal });
     restoring.catch(() => undefined);
     await expect.poll(() => countWaiting(target.superuser)).toBe(1);
     interruption.abort();

@@ -19,6 +19,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { sharedDirectory } from "./binaries.ts";
 import {
   closeAfterTest,
+  copyStoppedCluster,
   isRoot,
   listIncompleteClusters,
   makeDirectory,
@@ -89,7 +90,7 @@ test("processes that open an inaccessible data directory at the same time share 
 test("moves a cluster whose parent directories become inaccessible after its creation", async () => {
   // On the same file system as the location that the cluster moves to.
   const parent = await makeDirectory(tmpdir());
-  const dataDirectory = join(parent, "data");
+  const dataDirectory = await copyStoppedCluster(parent);
   const first = await open(dataDirectory);
   expect(first.location).toEqual({ directory: dataDirectory });
   await query(first.connection, "create table kept ()");
@@ -107,7 +108,7 @@ test("moves a cluster whose parent directories become inaccessible after its cre
 });
 
 test("names the owner of a cluster that was copied by another user, and moves nothing", async () => {
-  const dataDirectory = await makeDirectory();
+  const dataDirectory = await copyStoppedCluster();
   const cluster = join(dataDirectory, "postgres");
   const first = await open(dataDirectory);
   await query(first.connection, "create table kept ()");

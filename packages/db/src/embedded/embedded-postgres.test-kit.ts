@@ -16,7 +16,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
-import { expect, onTestFinished } from "vitest";
+import { expect, inject, onTestFinished } from "vitest";
+import { copyData } from "../testing/copy-data.ts";
 import { scratchDirectory } from "../testing/scratch-directory.ts";
 import type { ClusterConnection } from "./cluster-connection.ts";
 import type { EmbeddedPostgres } from "./embedded-postgres.ts";
@@ -31,6 +32,13 @@ export async function makeDirectory(parent = scratchDirectory): Promise<string> 
   await chmod(directory, 0o755);
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
   return directory;
+}
+
+/** Creates a data directory with a cluster that no process uses. It is removed when the test ends. */
+export async function copyStoppedCluster(parent?: string): Promise<string> {
+  const dataDirectory = await makeDirectory(parent);
+  await copyData(inject("stoppedCluster"), dataDirectory);
+  return dataDirectory;
 }
 
 /** Closes the Postgres when the test ends, even if the test fails. */

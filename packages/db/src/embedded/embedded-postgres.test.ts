@@ -18,6 +18,7 @@ import { scratchDirectory } from "../testing/scratch-directory.ts";
 import { readSuperuserConnection } from "./cluster-connection.ts";
 import {
   closeAfterTest,
+  copyStoppedCluster,
   isRoot,
   listIncompleteClusters,
   makeDirectory,
@@ -190,9 +191,8 @@ test("rejects a directory that is shared with other users and does not change it
 });
 
 test("reports why an existing cluster can't be used", async () => {
-  const dataDirectory = await makeDirectory();
+  const dataDirectory = await copyStoppedCluster();
   const cluster = join(dataDirectory, "postgres");
-  await closeAfterTest(await openEmbeddedPostgres({ dataDirectory })).close();
 
   // In this case, a child process of the postmaster reports the reason.
   await rename(join(cluster, "pg_wal"), join(cluster, "pg_wal.away"));

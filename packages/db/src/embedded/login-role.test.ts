@@ -5,7 +5,7 @@ import { requireRoles } from "../database-roles.ts";
 import { migrate } from "../migrate.ts";
 import { migrations } from "../migrations.ts";
 import type { ClusterConnection } from "./cluster-connection.ts";
-import { closeAfterTest, makeDirectory, query, startHolder } from "./embedded-postgres.test-kit.ts";
+import { closeAfterTest, copyStoppedCluster, query, startHolder } from "./embedded-postgres.test-kit.ts";
 import { openEmbeddedPostgres } from "./embedded-postgres.ts";
 import { type OpenCluster, openCluster } from "./open-cluster.ts";
 
@@ -51,7 +51,7 @@ async function listOwned(superuser: ClusterConnection, role: string): Promise<st
 }
 
 test("the product's role owns the database, can migrate it, and is not a superuser", async () => {
-  const postgres = closeAfterTest(await openEmbeddedPostgres({ dataDirectory: await makeDirectory() }));
+  const postgres = closeAfterTest(await openEmbeddedPostgres({ dataDirectory: await copyStoppedCluster() }));
   const { connection } = postgres;
   expect(connection).toMatchObject({ user: "latchkey_app", database: "latchkey" });
   expect(await migrate(connection)).toEqual(Object.keys(migrations));
@@ -85,7 +85,7 @@ test("the product's role owns the database, can migrate it, and is not a superus
 });
 
 test("the product's password differs from the superuser's", async () => {
-  const dataDirectory = await makeDirectory();
+  const dataDirectory = await copyStoppedCluster();
   const cluster = await openCluster({ dataDirectory });
   onTestFinished(() => cluster.close());
   const { connection } = closeAfterTest(await openEmbeddedPostgres({ dataDirectory }));
@@ -101,7 +101,7 @@ test("the product's password differs from the superuser's", async () => {
 });
 
 test("takes over the cluster of a version that logs in as the superuser, while that version is running", async () => {
-  const dataDirectory = await makeDirectory();
+  const dataDirectory = await copyStoppedCluster();
   const former = await openFormerCluster(dataDirectory);
   expect(await listOwned(former.superuser, "latchkey_app")).toEqual([]);
   const before = await listOwned(former.superuser, "latchkey");
@@ -140,7 +140,7 @@ async function migrateEverything(db: Kysely<unknown>): Promise<void> {
 }
 
 test("processes that open such a cluster concurrently all succeed, and wait for a table that a transaction locks", async () => {
-  const dataDirectory = await makeDirectory();
+  const dataDirectory = await copyStoppedCluster();
   const former = await openFormerCluster(dataDirectory);
   const holder = openDatabase(former.superuser, { applicationName: "test", role: "login" });
   onTestFinished(() => holder.destroy());
@@ -176,7 +176,7 @@ test("processes that open such a cluster concurrently all succeed, and wait for 
 });
 
 test("opening a cluster changes nothing if everything is in place, and repairs manual changes", async () => {
-  const dataDirectory = await makeDirectory();
+  const dataDirectory = await copyStoppedCluster();
   const cluster = await openCluster({ dataDirectory });
   onTestFinished(() => cluster.close());
   const first = closeAfterTest(await openEmbeddedPostgres({ dataDirectory }));

@@ -1,7 +1,7 @@
 import { appendFile, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { closeAfterTest, makeDirectory, query } from "./embedded-postgres.test-kit.ts";
+import { closeAfterTest, copyStoppedCluster, query } from "./embedded-postgres.test-kit.ts";
 import { type EmbeddedPostgres, openEmbeddedPostgres } from "./embedded-postgres.ts";
 
 const tenMebibytes = 10 * 1024 * 1024;
@@ -17,7 +17,7 @@ async function failToLogIn({ connection }: EmbeddedPostgres): Promise<void> {
 }
 
 test("rotates the log before a start and while Postgres runs, and keeps one former log", async () => {
-  const dataDirectory = await makeDirectory();
+  const dataDirectory = await copyStoppedCluster();
   const cluster = join(dataDirectory, "postgres");
   const log = join(cluster, "postgres.log");
   const listLogs = async () => (await readdir(cluster)).filter((name) => name.startsWith("postgres.log"));

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import {
   closeAfterTest,
+  copyStoppedCluster,
   listIncompleteClusters,
   makeDirectory,
   query,
@@ -35,7 +36,7 @@ test("four processes that open a new data directory at the same time share one c
 });
 
 test("the process that started Postgres may leave first, and the last process to leave stops it", async () => {
-  const dataDirectory = await makeDirectory();
+  const dataDirectory = await copyStoppedCluster();
   const starter = await startHolder(dataDirectory);
   expect(starter.report.kind).toBe("started");
   const pid = await serverPid(dataDirectory);
@@ -49,7 +50,7 @@ test("the process that started Postgres may leave first, and the last process to
 });
 
 test("of two processes that leave at the same time, one stops Postgres", async () => {
-  const dataDirectory = await makeDirectory();
+  const dataDirectory = await copyStoppedCluster();
   for (let round = 0; round < 5; round += 1) {
     const both = await Promise.all([1, 2].map(() => openEmbeddedPostgres({ dataDirectory })));
     await Promise.all(both.map((postgres) => closeAfterTest(postgres).close()));
@@ -58,7 +59,7 @@ test("of two processes that leave at the same time, one stops Postgres", async (
 });
 
 test("joins a Postgres that a killed process group left behind, and stops it when closed", async () => {
-  const dataDirectory = await makeDirectory();
+  const dataDirectory = await copyStoppedCluster();
   const holder = await startHolder(dataDirectory);
   const pid = await serverPid(dataDirectory);
   await holder.kill();
@@ -71,7 +72,7 @@ test("joins a Postgres that a killed process group left behind, and stops it whe
 });
 
 test("starts after a crash if another process has the ID in the pid file, as after a container's restart", async () => {
-  const dataDirectory = await makeDirectory();
+  const dataDirectory = await copyStoppedCluster();
   const cluster = join(dataDirectory, "postgres");
   const holder = await startHolder(dataDirectory);
   const pid = await serverPid(dataDirectory);
@@ -90,7 +91,7 @@ test("starts after a crash if another process has the ID in the pid file, as aft
 });
 
 test("opens while the previous process is still shutting down", async () => {
-  const dataDirectory = await makeDirectory();
+  const dataDirectory = await copyStoppedCluster();
   let leaving = await openEmbeddedPostgres({ dataDirectory });
   for (let round = 0; round < 5; round += 1) {
     const [next] = await Promise.all([openEmbeddedPostgres({ dataDirectory }), leaving.close()]);

@@ -5,7 +5,7 @@ import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import {
   closeAfterTest,
-  makeDirectory,
+  copyStoppedCluster,
   prolongRecovery,
   query,
   serverPid,
@@ -36,7 +36,7 @@ async function signalServer(home: string, signal: NodeJS.Signals): Promise<void>
 }
 
 test("restarts a killed Postgres with its data, repeatedly", async () => {
-  const dataDirectory = await makeDirectory();
+  const dataDirectory = await copyStoppedCluster();
   const log = eventLog();
   const postgres = closeAfterTest(await openEmbeddedPostgres({ dataDirectory, onEvent: log.onEvent }));
   await query(postgres.connection, "create table kept (n int)");
@@ -54,7 +54,7 @@ test("restarts a killed Postgres with its data, repeatedly", async () => {
 });
 
 test("all processes are present again after a kill, so that the last process to leave still stops Postgres", async () => {
-  const dataDirectory = await makeDirectory();
+  const dataDirectory = await copyStoppedCluster();
   const holder = await startHolder(dataDirectory);
   const logs = [eventLog(), eventLog()];
   const opened = await Promise.all(
@@ -73,7 +73,7 @@ test("all processes are present again after a kill, so that the last process to 
 });
 
 test("ends the smart shutdown that a SIGTERM to Postgres starts, and recovers", async () => {
-  const dataDirectory = await makeDirectory();
+  const dataDirectory = await copyStoppedCluster();
   const log = eventLog();
   const postgres = closeAfterTest(await openEmbeddedPostgres({ dataDirectory, onEvent: log.onEvent }));
   const user = new Client(postgres.connection);
@@ -87,7 +87,7 @@ test("ends the smart shutdown that a SIGTERM to Postgres starts, and recovers", 
 });
 
 test("keeps trying while Postgres can't be started, and stops trying when closed", async () => {
-  const dataDirectory = await makeDirectory();
+  const dataDirectory = await copyStoppedCluster();
   const log = eventLog();
   const postgres = closeAfterTest(await openEmbeddedPostgres({ dataDirectory, onEvent: log.onEvent }));
   const settings = join(dataDirectory, "postgres", "postgresql.conf");
@@ -111,7 +111,7 @@ test("keeps trying while Postgres can't be started, and stops trying when closed
 });
 
 test("a close during recovery leaves no Postgres behind", async () => {
-  const dataDirectory = await makeDirectory();
+  const dataDirectory = await copyStoppedCluster();
   const log = eventLog();
   const postgres = closeAfterTest(await openEmbeddedPostgres({ dataDirectory, onEvent: log.onEvent }));
   const lost = log.seen("lost");
@@ -124,7 +124,7 @@ test("a close during recovery leaves no Postgres behind", async () => {
 });
 
 test("a long recovery is reported, and a close ends it and leaves no Postgres behind", async () => {
-  const dataDirectory = await makeDirectory();
+  const dataDirectory = await copyStoppedCluster();
   const cluster = join(dataDirectory, "postgres");
   const log = eventLog();
   const postgres = closeAfterTest(await openEmbeddedPostgres({ dataDirectory, onEvent: log.onEvent }));

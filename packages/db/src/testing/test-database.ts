@@ -23,7 +23,8 @@ export interface TestDatabase {
   readonly drop: () => Promise<void>;
 }
 
-const template = "migrated_template";
+/** The name of the database that {@link createTestDatabase} copies. */
+export const migratedTemplate = "migrated_template";
 /** Only ends what hangs, on a busy machine too. */
 const timeouts = { statementTimeoutMs: 30_000, connectTimeoutMs: 30_000 };
 /** How often to try to connect again: 20 s. */
@@ -35,8 +36,8 @@ const maxAttempts = 1_000;
  * owner of the table, and triggers with them, so they are subject to row-level security in tests as in the product.
  */
 export async function createTestTemplate(postgres: ClusterConnection): Promise<void> {
-  await createDatabase(postgres, template);
-  const superuser = { ...postgres, database: template };
+  await createDatabase(postgres, migratedTemplate);
+  const superuser = { ...postgres, database: migratedTemplate };
   await migrate(superuser);
   await prepareLoginRole(superuser);
 }
@@ -44,7 +45,7 @@ export async function createTestTemplate(postgres: ClusterConnection): Promise<v
 /** Creates a database on the cluster that the global setup provides as `postgres`. Requires `createTestTemplate`. */
 export async function createTestDatabase(postgres: ClusterConnection): Promise<TestDatabase> {
   const connection = { ...postgres, database: `test_${randomUUID()}` };
-  await createDatabase(postgres, connection.database, template);
+  await createDatabase(postgres, connection.database, migratedTemplate);
   const db = openDatabase(connection, { applicationName: "latchkey test", ...timeouts });
   const owner = openDatabase(connection, {
     applicationName: "latchkey test owner",
