@@ -66,12 +66,12 @@ export const authSecret = "a secret for tests, which is no secret at all";
 
 const readyLine = /Latchkey .* is ready at (\S+)/;
 /** Only end what hangs, on a busy machine too. */
-const startTimeoutMs = 120_000;
-const runTimeoutMs = 120_000;
+const startTimeoutMs = 240_000;
+const runTimeoutMs = 240_000;
 
 /**
  * Starts a node with these variables, by default on a free port, and waits until it reports that it is ready.
- * @throws an Error with its output if it exits, or isn't ready after two minutes.
+ * @throws an Error with its output if it exits, or isn't ready after four minutes.
  */
 export async function startNode(variables: Variables, options: SpawnOptions = {}): Promise<ProductNode> {
   const startedAt = performance.now();
@@ -136,7 +136,7 @@ export function spawnNode(variables: Variables, options: SpawnOptions = {}): Chi
   });
 }
 
-/** Starts a node that is expected to exit. After two minutes, it is killed, and its status is null. */
+/** Starts a node that is expected to exit. After four minutes, it is killed, and its status is null. */
 export async function runNode(variables: Variables): Promise<ProcessResult> {
   return await collect(spawnNode(variables));
 }
