@@ -16,8 +16,8 @@ export default defineConfig({
     sequence: { sequencer: LongFilesFirst },
     provide: { effort: 1 },
     // These limits only end what hangs, on a busy machine too. Tests assert the deadlines of the product themselves.
-    expect: { poll: { timeout: 30_000 } },
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    expect: { poll: { timeout: 90_000 } },
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 });

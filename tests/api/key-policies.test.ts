@@ -79,5 +79,5 @@ test.each(changes)(
       expect(after.length).toBeGreaterThan(0);
     }
   },
-  240_000,
+  600_000,
 );

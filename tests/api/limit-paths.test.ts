@@ -133,4 +133,4 @@ test("a rate limit allows the same requests by admission and by verification, al
     expect({ history, uses: uses.verified }).toEqual({ history, uses: uses.admitted });
     expect({ history, uses: uses.issued }).toEqual({ history, uses: uses.admitted });
   }
-}, 240_000);
+}, 600_000);

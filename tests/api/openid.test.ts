@@ -1,3 +1,4 @@
+import { type EmbeddedPostgres, openEmbeddedPostgres } from "@latchkey/db/embedded-postgres";
 import { TOTP } from "otpauth";
 import type pg from "pg";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
@@ -16,11 +17,14 @@ let instance: TestInstance;
 let node: Awaited<ReturnType<TestInstance["start"]>>;
 let baseUrl: string;
 let database: pg.Client;
+/** Keeps Postgres running while the node restarts. */
+let postgres: EmbeddedPostgres;
 
 beforeAll(async () => {
   provider = await startProvider();
   instance = await createPreparedInstance(provider.variables);
   node = await instance.start();
+  postgres = await openEmbeddedPostgres({ dataDirectory: instance.dataDirectory });
   ({ baseUrl } = node);
   provider.register(baseUrl);
   database = await open(await connectionTo(instance.cluster));
@@ -29,16 +33,15 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await database?.end();
+  await postgres?.close();
   await instance?.close();
   await provider?.stop();
 });
 
-/** Restarts the node at the same address. Its Postgres restarts with it. */
+/** Restarts the node at the same address, with other variables, until the next restart. */
 async function restart(variables: Variables = {}): Promise<void> {
-  await database.end();
   await node.stop();
   node = await instance.start({ PORT: new URL(baseUrl).port, ...variables });
-  database = await open(await connectionTo(instance.cluster));
 }
 
 interface Start {
@@ -499,7 +502,6 @@ test("a provider whose configuration names another issuer is not used", async ()
   });
   expect(impostor.requests).toEqual(["/.well-known/openid-configuration"]);
   expect(node.output()).toContain("the OpenID provider could not be used");
-  await restart();
 });
 
 test("an instance with REGISTRATION=invite accepts only people with an invitation for their verified email address", async () => {

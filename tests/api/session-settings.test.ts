@@ -94,7 +94,7 @@ const logins = new Map<string, Login>();
 const keyOf = ({ name, role }: Login): string => `${name} as ${role}`;
 
 beforeAll(async () => {
-  instance = await createPreparedInstance();
+  instance = await createPreparedInstance({}, { deadlines: "product" });
   // The first node creates the database and keeps Postgres running.
   await instance.startInProcess();
   inspector = await open(await connectionTo(instance.cluster));

@@ -239,7 +239,7 @@ test("an import whose process was killed is continued, and each key is there onc
   expect(await countKeys()).toBe(25_000);
   for (const index of [0, 9_999, 10_000, 24_999])
     expect(await verify(secrets[index] ?? "")).toMatchObject({ code: "VALID" });
-}, 240_000);
+}, 600_000);
 
 test("an import that can't read the rest of its file reports what it imported, and an import of the repaired file continues it", async () => {
   const secrets = createSecrets(2_500);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { encodeId } from "@latchkey/db/ids";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { signUp } from "../support/account.ts";
 import { open } from "../support/inspection.ts";
 import { getMembership } from "../support/membership.ts";
@@ -18,6 +18,9 @@ const keyCount = 1_000;
 const maxCallMs = 1_500;
 const maxAttempts = 3;
 
+// On a busy machine, each of the attempts takes minutes.
+vi.setConfig({ testTimeout: 600_000 });
+
 let instance: TestInstance;
 let workspaceId: string;
 beforeAll(async () => {
@@ -29,6 +32,11 @@ afterAll(async () => {
   await instance?.close();
 });
 
+/** Runs the command in this process. Returns its result. */
+async function prepare(...args: readonly string[]) {
+  return expectResult(await instance.command(["--json", ...args]));
+}
+
 /** Runs the command as a process. Returns its result, and how long it took without its waits for a processor, in milliseconds. */
 async function run(...args: readonly string[]) {
   const postmaster = await getPostmaster(instance.cluster);
@@ -38,7 +46,7 @@ async function run(...args: readonly string[]) {
 
 /** Creates a keyspace with 1,000 keys of one consumer. Returns its ID and theirs. */
 async function fillKeyspace() {
-  const { result } = await run(
+  const result = await prepare(
     ...["keyspace", "create", "--workspace", workspaceId, "--name", "API", "--prefix", "acme"],
   );
   const keyspaceId = String(result.id);
@@ -48,7 +56,7 @@ async function fillKeyspace() {
   });
   const file = join(instance.directory, `${keyspaceId}.ndjson`);
   await writeFile(file, rows.join("\n"));
-  await run("import", "keys", file, "--keyspace", keyspaceId);
+  await prepare("import", "keys", file, "--keyspace", keyspaceId);
   const client = await open(await connectionTo(instance.cluster));
   const query = "select id from issued_keys where hash = any($1) order by id";
   const hashes = rows.map((row) => Buffer.from(JSON.parse(row).hash, "hex"));
@@ -73,7 +81,7 @@ interface Call {
 async function changeAll(name: string, choose: Choose): Promise<Map<string, Call>> {
   const keys = await fillKeyspace();
   expect(keys.ids).toHaveLength(keyCount);
-  const { result: other } = await run("issued-key", "create", "--keyspace", keys.keyspaceId);
+  const other = await prepare("issued-key", "create", "--keyspace", keys.keyspaceId);
   const calls = new Map<string, Call>();
   for (const [command, member] of [
     ["disable", "changed"],
@@ -81,14 +89,17 @@ async function changeAll(name: string, choose: Choose): Promise<Map<string, Call
     ["rotate", "rotated"],
     ["delete", "changed"],
   ] as const) {
-    const { tookMs: oneMs } = await run("issued-key", "disable", String(other.id));
     const { result, tookMs } = await run("issued-key", command, ...choose(keys));
-    console.info(
-      `${command} by ${name}: 1,000 keys in ${Math.round(tookMs)} ms, one in ${Math.round(oneMs)} ms`,
-    );
+    console.info(`${command} by ${name}: 1,000 keys in ${Math.round(tookMs)} ms`);
     expect(result[member]).toHaveLength(keyCount);
-    // On an idle machine, a change of one key takes 0.6 s. A processor that other processes share is slower.
-    calls.set(command, { tookMs, limitMs: Math.max(maxCallMs, 2 * oneMs) });
+    let limitMs = maxCallMs;
+    if (tookMs >= maxCallMs) {
+      // On an idle machine, a change of one key takes 0.6 s. A processor that other processes share is slower.
+      const { tookMs: oneMs } = await run("issued-key", "disable", String(other.id));
+      console.info(`a change of one key took ${Math.round(oneMs)} ms`);
+      limitMs = Math.max(maxCallMs, 2 * oneMs);
+    }
+    calls.set(command, { tookMs, limitMs });
   }
   return calls;
 }

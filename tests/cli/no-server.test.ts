@@ -27,7 +27,7 @@ const email = "first@example.com";
 let instance: TestInstance;
 
 beforeAll(async () => {
-  instance = await createTestInstance();
+  instance = await createTestInstance({}, { deadlines: "patient" });
 });
 
 afterAll(async () => {

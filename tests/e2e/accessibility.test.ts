@@ -15,7 +15,7 @@ const settings: readonly (BrowserContextOptions & { readonly words: string })[] 
 ];
 
 /** Takes 20 s on an idle machine. */
-const timeout = 240_000;
+const timeout = 600_000;
 
 test.each(settings)(
   "axe finds nothing on any page, menu and dialog in light and dark, $words",

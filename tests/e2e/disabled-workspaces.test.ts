@@ -122,6 +122,8 @@ test("a member checks again with the keyboard, and learns that the workspace is 
   const result = grace.getByRole("status").getByText("The workspace is still disabled.");
   for (const _ of [1, 2]) {
     const call = await holdCall(grace, "[^?]*workspaces.get");
+    // While the page loads the workspace itself, the button is disabled.
+    await expect.poll(() => check.isEnabled()).toBe(true);
     await check.press("Enter");
     await call.isSent;
     // The result of the former check is removed, so that the next one is announced.

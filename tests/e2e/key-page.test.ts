@@ -236,7 +236,7 @@ test("explains a rejected request by its ID, on the key's page and in the search
     await page.getByRole("button", { name: "Search or jump to" }).click();
     const search = page.getByRole("dialog", { name: "Search" });
     await search.getByRole("combobox").fill(text);
-    await search.getByRole("option", { name: `Why was request ${text} rejected?` }).waitFor();
+    await search.getByRole("option", { name: `Why was request ${text} rejected?`, selected: true }).waitFor();
     await search.getByRole("combobox").press("Enter");
     await page.waitForURL(`**/account/requests/${text}`);
   };

@@ -324,7 +324,8 @@ test("a policy isn’t saved without a preview", async () => {
   await failure.waitFor();
   await ada.unrouteAll();
   await untilFocused(dialog);
-  await dialog.getByRole("button", { name: "Try again" }).press("Enter");
+  // Unlike a key press, a click waits until the button is enabled.
+  await dialog.getByRole("button", { name: "Try again" }).click();
   await dialog.getByRole("status").getByText("would stop working").waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).and(ada.locator(":focus")).waitFor();
   await save.click();

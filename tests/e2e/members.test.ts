@@ -131,7 +131,7 @@ test("finds a member of the current workspace with Ctrl+K", async () => {
   await grace.keyboard.type("torvalds");
   await grace
     .getByRole("group", { name: "Members" })
-    .getByRole("option", { name: "Linus Torvalds" })
+    .getByRole("option", { name: "Linus Torvalds", selected: true })
     .waitFor();
   await grace.keyboard.press("Enter");
   await grace.waitForURL(/\/members\?q=linus/);

@@ -1,7 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { signIn as callSignIn } from "../support/account.ts";
-import { measureStall } from "../support/machine-stall.ts";
 import { startProduct } from "../support/prepared-instance.ts";
 import { createKey, enter, signUp, visitor } from "../support/visitor.ts";
 import { proceduresOf } from "./call.ts";
@@ -74,7 +73,7 @@ test("a tab follows the session when it gets the focus: another tab may have cha
   await returnToTab(page, () => page.getByText("Your session has ended.").isVisible());
 });
 
-test("signs out immediately, and leaves only the settings of the browser in its storage", async () => {
+test("signs out, and leaves only the settings of the browser in its storage", async () => {
   const { page } = await environment.browser.reopen();
   await signUp(page, environment.baseUrl, "leaving@example.com");
   await page.getByRole("button", { name: "Account menu" }).click();
@@ -82,12 +81,8 @@ test("signs out immediately, and leaves only the settings of the browser in its 
   const settings = { "latchkey.exact-times": "true", "latchkey.navigation-folded": "true" };
   await page.evaluate(`Object.assign(localStorage, ${JSON.stringify(settings)})`);
   await page.evaluate(`localStorage.setItem("of.the.person", "yes"); sessionStorage.setItem("too", "yes")`);
-  const stopMeasuring = await measureStall(environment.baseUrl);
-  const startedAt = performance.now();
   await page.getByRole("menuitem", { name: "Sign out" }).click();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
-  const tookMs = performance.now() - startedAt;
-  expect(tookMs).toBeLessThan(5_000 + 5 * (await stopMeasuring()));
   await page.reload();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
   expect(await page.evaluate("({ ...localStorage })")).toEqual({

@@ -86,7 +86,7 @@ test("sends a test message and events, and lists their deliveries", async () => 
   });
   await page.reload();
   // It is tried again a few seconds later.
-  await rowOf("Workspace renamed").getByText("2 attempts").waitFor({ timeout: 60_000 });
+  await rowOf("Workspace renamed").getByText("2 attempts").waitFor();
   await rowOf("Workspace renamed").getByText("Succeeded").waitFor();
   expect(verifyLast()).toMatchObject({ type: "workspace.renamed", data: { after: { name: "Payments" } } });
   expect(await findProblemsInBothSchemes(page)).toEqual([]);

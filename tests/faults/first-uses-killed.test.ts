@@ -15,7 +15,7 @@ import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
 let nodes: TwoNodes;
 let keyspace: Keyspace;
 beforeAll(async () => {
-  nodes = await startTwoNodes();
+  nodes = await startTwoNodes({}, { deadlines: "product" });
   keyspace = await createKeyspace(nodes.left.baseUrl, nodes.account);
 });
 afterAll(async () => {

@@ -19,7 +19,7 @@ import {
 
 /**
  * The node waits for a lock once, for 100 ms, before it continues without the keys that need it; and it has other
- * work.
+ * work. A busy machine delays each of the statements of a batch.
  */
 const unnoticedMs = 300;
 /** Well below the 2 s after which a request gets 503. On a busy machine, a few requests wait for the processor. */
@@ -33,8 +33,8 @@ function expectUnnoticed(outcomes: readonly Outcome[], stallMs: number): void {
   const { 200: admitted = 0, ...others } = countStatuses(outcomes);
   if (stallMs < busyMs) expect(others).toEqual({});
   else expect(admitted).toBeGreaterThan(0.9 * outcomes.length);
-  expect(quantileMs(outcomes, 0.98)).toBeLessThan(unnoticedMs + stallMs);
-  expect(slowestMs(outcomes)).toBeLessThan(neverLongerMs + stallMs);
+  expect(quantileMs(outcomes, 0.98)).toBeLessThan(unnoticedMs + 4 * stallMs);
+  expect(slowestMs(outcomes)).toBeLessThan(neverLongerMs + 4 * stallMs);
 }
 
 let environment: FaultEnvironment;
@@ -181,7 +181,7 @@ test.each(["exclusive", "access exclusive"])(
     expectWithinDeadline(outcomes, stallMs);
     expectAllUnavailable(during);
     expect(backMs).toBeLessThan(2_000 + stallMs);
-    const late = outcomes.filter(({ sentAt }) => sentAt > releasedAt + 500 + stallMs);
+    const late = outcomes.filter(({ sentAt }) => sentAt > releasedAt + 500 + 4 * stallMs);
     if (stallMs < busyMs) expect(countStatuses(late)).not.toHaveProperty("503");
   },
 );

@@ -26,7 +26,7 @@ let database: Connection;
 let keyspace: Keyspace;
 
 beforeAll(async () => {
-  nodes = await startTwoNodes();
+  nodes = await startTwoNodes({}, { deadlines: "product" });
   database = await connectionTo(nodes.instance.cluster);
   keyspace = await createKeyspace(nodes.left.baseUrl, nodes.account);
 });

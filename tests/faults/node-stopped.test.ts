@@ -17,7 +17,7 @@ import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
 let nodes: TwoNodes;
 
 beforeAll(async () => {
-  nodes = await startTwoNodes();
+  nodes = await startTwoNodes({}, { deadlines: "product" });
 });
 
 afterAll(async () => {

@@ -12,7 +12,7 @@ import { expectRunning, startTwoNodes, type TwoNodes } from "../support/two-node
 let nodes: TwoNodes;
 let keyspace: Keyspace;
 beforeAll(async () => {
-  nodes = await startTwoNodes();
+  nodes = await startTwoNodes({}, { deadlines: "product" });
   keyspace = await createKeyspace(nodes.left.baseUrl, nodes.account);
 });
 afterAll(async () => {

@@ -12,8 +12,7 @@ let key: string;
 
 beforeAll(async () => {
   // Each sign-in comes from its own network, so that none is throttled before its password is checked.
-  instance = await createPreparedInstance({ TRUSTED_PROXIES: "127.0.0.0/8" });
-  // A process of its own, which has the deadlines of the product.
+  instance = await createPreparedInstance({ TRUSTED_PROXIES: "127.0.0.0/8" }, { deadlines: "product" });
   ({ baseUrl } = await instance.start());
   key = (await createKey(baseUrl, await signUp(baseUrl), "key")).key;
 });

@@ -15,7 +15,7 @@ const minRounds = Math.min(20, 2 * env.soakSeconds);
 let nodes: TwoNodes;
 
 beforeAll(async () => {
-  nodes = await startTwoNodes({ MAX_KEY_CHANGES_PER_HOUR: "1000000" });
+  nodes = await startTwoNodes({ MAX_KEY_CHANGES_PER_HOUR: "1000000" }, { deadlines: "product" });
 });
 
 afterAll(async () => {

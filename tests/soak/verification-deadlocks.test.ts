@@ -25,7 +25,7 @@ const limits = [{ name: "requests", quota: 1_000_000_000, windowSeconds: 3_600, 
 let nodes: TwoNodes;
 let keyspace: Keyspace;
 beforeAll(async () => {
-  nodes = await startTwoNodes();
+  nodes = await startTwoNodes({}, { deadlines: "product" });
   keyspace = await createKeyspace(nodes.left.baseUrl, nodes.account);
 });
 afterAll(async () => {

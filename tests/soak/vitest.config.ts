@@ -17,8 +17,8 @@ export default defineConfig({
     // Each file loads two nodes to the limit of the machine.
     maxWorkers: 1,
     // These limits only end what hangs, on a busy machine too. Tests assert the deadlines of the product themselves.
-    expect: { poll: { timeout: 30_000 } },
+    expect: { poll: { timeout: 90_000 } },
     testTimeout: 1_800_000,
-    hookTimeout: 120_000,
+    hookTimeout: 300_000,
   },
 });

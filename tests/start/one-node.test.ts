@@ -159,7 +159,7 @@ test("a killed Postgres means 503 within 2 s and never 200 while it is unavailab
     return answer.status;
   };
   // A session of the killed Postgres may still commit a statement that it received.
-  await eventually("the first 503", async () => (await ask()) === 503, 5_000);
+  const unavailableMs = await eventually("the first 503", async () => (await ask()) === 503);
   const lastUse = answers.length - 1;
   for (let attempt = 0; attempt < 20; attempt += 1) await ask();
   for (const { status, code, retryAfter } of answers.slice(lastUse)) {
@@ -170,7 +170,10 @@ test("a killed Postgres means 503 within 2 s and never 200 while it is unavailab
     });
   }
   const slowest = Math.max(...answers.map((answer) => answer.tookMs));
-  expect(slowest).toBeLessThan(deadlineMs + 2 * (await stopMeasuring()));
+  const stallMs = await stopMeasuring();
+  expect(slowest).toBeLessThan(deadlineMs + 2 * stallMs);
+  // A busy machine delays each of several consecutive requests.
+  expect(unavailableMs).toBeLessThan(5_000 + 5 * stallMs);
   expect(await statusOf(node.baseUrl, "/healthz")).toBe(200);
   expect(await statusOf(node.baseUrl, "/readyz")).toBe(503);
 

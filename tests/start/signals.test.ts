@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { findFreePort } from "@latchkey/db/testing/free-port";
-import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { env } from "../env.ts";
 import { createKey, signUp } from "../support/account.ts";
 import { eventually, findPostmaster, isAlive } from "../support/postmaster.ts";
@@ -21,10 +21,8 @@ let instance: TestInstance;
 let started: ChildProcess | undefined;
 
 beforeAll(async () => {
-  instance = await createPreparedInstance();
+  instance = await createPreparedInstance({}, { deadlines: "product" });
 });
-
-vi.setConfig({ testTimeout: 120_000 });
 
 afterEach(async () => {
   // After a passed test, no process is left.
@@ -90,8 +88,17 @@ async function listDescendants(pid: number): Promise<readonly number[]> {
 
 let people = 0;
 
+interface Reply {
+  readonly status: number | undefined;
+  /** From the headers of the request to the end of the response, in milliseconds. */
+  readonly tookMs: number;
+}
+
+/** The shortest time after which a request can get 503 because of a deadline, in milliseconds. */
+const earliestDeadlineMs = 1_400;
+
 /** Sends the headers of a request, and its body later. */
-async function beginRequest(url: string): Promise<{ finish: () => Promise<number | undefined> }> {
+async function beginRequest(url: string): Promise<{ finish: () => Promise<Reply> }> {
   people += 1;
   const account = await signUp(url, `person-${people}@example.com`);
   const { key } = await createKey(url, account, "in flight");
@@ -106,6 +113,7 @@ async function beginRequest(url: string): Promise<{ finish: () => Promise<number
     },
   });
   const answered = once(outgoing, "response");
+  const startedAt = performance.now();
   outgoing.flushHeaders();
   // The server has received the headers and waits for the body.
   await once(outgoing, "continue");
@@ -114,7 +122,7 @@ async function beginRequest(url: string): Promise<{ finish: () => Promise<number
       outgoing.end(body);
       const [response] = await answered;
       await text(response);
-      return response.statusCode;
+      return { status: response.statusCode, tookMs: performance.now() - startedAt };
     },
   };
 }
@@ -135,7 +143,9 @@ async function expectCleanStop(url: string, pid: number, exited: Promise<unknown
   const inFlight = await beginRequest(url);
   process.kill(pid, "SIGTERM");
   await eventually("the server stops listening", async () => !(await isListening(url)));
-  expect(await inFlight.finish()).toBe(201);
+  const { status, tookMs } = await inFlight.finish();
+  // On a busy machine, the node stops listening so late that the request gets 503 at its deadline.
+  expect(tookMs < earliestDeadlineMs ? [201] : [201, 503]).toContain(status);
   await exited;
   expect(await findPostmaster(instance.cluster)).toBeUndefined();
   const log = await readFile(join(instance.cluster, "postgres.log"), "utf8");

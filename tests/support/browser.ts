@@ -15,7 +15,7 @@ const flags = [
 ];
 
 /** Only ends what hangs, on a busy machine too. */
-const actionTimeoutMs = 30_000;
+const actionTimeoutMs = 90_000;
 
 export interface TestBrowser {
   /** Opens a page in a new browser context, which shares no cookies and no storage with other pages. */

@@ -42,6 +42,9 @@ export interface Load {
   readonly stop: () => Promise<readonly Outcome[]>;
 }
 
+/** Only ends requests that hang, on a busy machine too. In milliseconds. */
+const silentAfterMs = 60_000;
+
 /** How long a client waits before it reconnects, in milliseconds. */
 const reconnectPauseMs = 20;
 
@@ -111,7 +114,7 @@ export function send(
       agent,
       method: body ? "POST" : "GET",
       headers: { Authorization: `Bearer ${key}`, ...(body ? { "Content-Type": "application/json" } : {}) },
-      timeout: 15_000,
+      timeout: silentAfterMs,
     });
     let retryAfter: string | undefined;
     let text = "";

@@ -26,8 +26,8 @@ export interface Mailbox {
   readonly stop: () => Promise<void>;
 }
 
-/** How long to wait for a mail, in milliseconds. A mail that was rejected is sent again after seconds. */
-const arrivalTimeoutMs = 30_000;
+/** Only ends what hangs, on a busy machine too. In milliseconds. A mail that was rejected is sent again after seconds. */
+const arrivalTimeoutMs = 90_000;
 
 export async function startMailbox(): Promise<Mailbox> {
   const mails: ReceivedMail[] = [];

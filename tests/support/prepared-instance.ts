@@ -1,6 +1,6 @@
 import { copyData } from "@latchkey/db/testing/copy-data";
 import { inject } from "vitest";
-import type { Variables } from "./product.ts";
+import type { SpawnOptions, Variables } from "./product.ts";
 import { createTestInstance, type TestInstance } from "./test-instance.ts";
 
 declare module "vitest" {
@@ -10,9 +10,15 @@ declare module "vitest" {
   }
 }
 
-/** Creates an instance whose database exists, for tests of everything except the first start. */
-export async function createPreparedInstance(variables: Variables = {}): Promise<TestInstance> {
-  const instance = await createTestInstance(variables);
+/**
+ * Creates an instance whose database exists, for tests of everything except the first start.
+ * @param options.deadlines patient by default, because most tests aren't about deadlines.
+ */
+export async function createPreparedInstance(
+  variables: Variables = {},
+  { deadlines = "patient" }: Pick<SpawnOptions, "deadlines"> = {},
+): Promise<TestInstance> {
+  const instance = await createTestInstance(variables, { deadlines });
   await copyData(inject("preparedData"), instance.dataDirectory);
   return instance;
 }

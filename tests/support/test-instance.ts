@@ -21,7 +21,7 @@ export interface TestInstance {
   readonly directory: string;
   readonly dataDirectory: string;
   readonly cluster: string;
-  /** Starts a node and waits until it is ready. */
+  /** Starts a node and waits until it is ready. Its deadlines are those of the instance by default. */
   readonly start: (variables?: Variables, options?: SpawnOptions) => Promise<ProductNode>;
   /** Starts a node in the test's process, for tests of everything except processes: signals, output and crashes. */
   readonly startInProcess: () => Promise<InProcessNode>;
@@ -32,8 +32,14 @@ export interface TestInstance {
   readonly close: () => Promise<void>;
 }
 
-/** @param variables the default environment variables of all its processes. */
-export async function createTestInstance(variables: Variables = {}): Promise<TestInstance> {
+/**
+ * @param variables the default environment variables of all its processes.
+ * @param options.deadlines the default deadlines of nodes in processes of their own.
+ */
+export async function createTestInstance(
+  variables: Variables = {},
+  { deadlines = "product" }: Pick<SpawnOptions, "deadlines"> = {},
+): Promise<TestInstance> {
   const directory = await createDirectory();
   const dataDirectory = join(directory, "data");
   const cluster = clusterOf(dataDirectory);
@@ -44,7 +50,7 @@ export async function createTestInstance(variables: Variables = {}): Promise<Tes
     dataDirectory,
     cluster,
     async start(own, options) {
-      const node = await startNode({ ...shared, ...own }, options);
+      const node = await startNode({ ...shared, ...own }, { deadlines, ...options });
       nodes.push(node);
       return node;
     },

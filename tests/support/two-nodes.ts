@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { type Account, signUp } from "./account.ts";
 import { createPreparedInstance } from "./prepared-instance.ts";
-import type { ProductNode, Variables } from "./product.ts";
+import type { ProductNode, SpawnOptions, Variables } from "./product.ts";
 import type { TestInstance } from "./test-instance.ts";
 
 /** Two nodes on one database, and a signed-up user. */
@@ -14,10 +14,16 @@ export interface TwoNodes {
   readonly close: () => Promise<void>;
 }
 
-/** If a part fails, releases the parts that were already created. */
-export async function startTwoNodes(variables: Variables = {}): Promise<TwoNodes> {
+/**
+ * If a part fails, releases the parts that were already created.
+ * @param options.deadlines patient by default, because most tests aren't about deadlines.
+ */
+export async function startTwoNodes(
+  variables: Variables = {},
+  options: Pick<SpawnOptions, "deadlines"> = {},
+): Promise<TwoNodes> {
   await using stack = new AsyncDisposableStack();
-  const instance = await createPreparedInstance(variables);
+  const instance = await createPreparedInstance(variables, options);
   stack.defer(() => instance.close());
   const [left, right] = await Promise.all([instance.start(), instance.start()]);
   const account = await signUp(left.baseUrl);

@@ -1,8 +1,9 @@
+import type { Deadlines } from "./deadlines.ts";
 import { EnvError, readEnv } from "./env.ts";
 import { StartError } from "./start-error.ts";
 
 /** Runs a node until a signal stops it. Ignores further signals. */
-async function runUntilStopped(): Promise<void> {
+async function runUntilStopped(deadlines?: Deadlines): Promise<void> {
   // If the reader of a pipe has ended (as `tee` does on Ctrl-C), a write emits an error, which would end the process
   // before it has stopped Postgres.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
@@ -18,7 +19,7 @@ async function runUntilStopped(): Promise<void> {
     const { startNode } = await import("./start-node.ts");
     const { withStartErrors } = await import("./prepare-database.ts");
     const { formatReadyMessage } = await import("./ready-message.ts");
-    const facts = await withStartErrors(() => startNode(env, stack, { signal: stopping.signal }));
+    const facts = await withStartErrors(() => startNode(env, stack, { signal: stopping.signal, deadlines }));
     process.stdout.write(formatReadyMessage(facts));
   } catch (error) {
     if (isAbort(error)) return await stack.disposeAsync();
@@ -42,10 +43,13 @@ function explain(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** Runs a node in this process, and ends the process when the node has stopped. */
-export async function runNode(): Promise<never> {
+/**
+ * Runs a node in this process, and ends the process when the node has stopped.
+ * @param deadlines those of the product by default.
+ */
+export async function runNode(deadlines?: Deadlines): Promise<never> {
   try {
-    await runUntilStopped();
+    await runUntilStopped(deadlines);
   } catch (error) {
     process.stderr.write(`Latchkey did not stop cleanly. ${explain(error)}\n`);
     process.exit(1);

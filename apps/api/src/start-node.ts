@@ -59,7 +59,10 @@ const waitMs = 30_000;
 export async function startNode(
   env: Env,
   stack: AsyncDisposableStack,
-  { signal, deadlines = defaultDeadlines }: { readonly signal: AbortSignal; readonly deadlines?: Deadlines },
+  {
+    signal,
+    deadlines = defaultDeadlines,
+  }: { readonly signal: AbortSignal; readonly deadlines?: Deadlines | undefined },
 ): Promise<ReadyFacts> {
   const destination = new LogDestination({ isBatched: env.hasRequestLog });
   stack.defer(() => destination.close());
