@@ -280,9 +280,11 @@ describe("a request opens", () => {
   });
 });
 
-test("the request that probes the database has a digest of 32 zero bytes and no facts", () => {
+test("the request that probes the database has a digest of 32 zero bytes, which is also its caller, and no facts", () => {
+  const digest = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
   expect(healthCheckRequest).toEqual({
-    digest: "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+    digest,
+    callerId: digest,
     requirement: undefined,
     address: undefined,
     facts: undefined,
