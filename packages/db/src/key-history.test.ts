@@ -6,7 +6,7 @@ import { insertApiKey } from "./api-key-changes.ts";
 import { clientConfig, openDatabase } from "./connection.ts";
 import { createId, type KeyId, type UserId, type WorkspaceId } from "./ids.ts";
 import {
-  findReadableRejections,
+  findRejectionsOfMember,
   listKeyAddresses,
   listKeyRejections,
   readKeyUsage,
@@ -377,14 +377,37 @@ test("explains a rejected request only to the owner of its key, even after the k
     .where("id", "=", keyId)
     .execute();
   const find = (reader: UserId) =>
-    asUser(database.db, reader, (trx) =>
-      findReadableRejections(trx, { userId: reader, roles: ["owner"], hasSecondFactor: false }, requestId),
-    );
+    asUser(database.db, reader, (trx) => findRejectionsOfMember(trx, reader, requestId));
   expect(await find(userId)).toEqual([
-    { ...rejection, keyName: "mine", isKeyDeleted: true, ownerKind: "person" },
+    { ...rejection, keyName: "mine", isKeyDeleted: true, ownerKind: "person", serviceWorkspaceId: null },
   ]);
   expect(await find(stranger)).toMatchObject([{ keyName: "theirs", isKeyDeleted: false }]);
   expect(await find(await addUser())).toEqual([]);
+});
+
+test("finds a rejected request with a service account's key only for members of the workspace", async () => {
+  const [member, stranger, serviceAccount] = [await addUser(), await addUser(), await addUser()];
+  const [workspaceId, otherId] = [createId("workspace"), createId("workspace")];
+  for (const id of [workspaceId, otherId])
+    await sql`insert into workspaces (id, name, slug) values (${id}, 'Acme', ${id})`.execute(database.owner);
+  await sql`update users set service_workspace_id = ${workspaceId} where id = ${serviceAccount}`.execute(
+    database.owner,
+  );
+  await database.owner
+    .insertInto("members")
+    .values([
+      { workspace_id: workspaceId, user_id: member, role: "viewer" },
+      { workspace_id: otherId, user_id: stranger, role: "owner" },
+    ])
+    .execute();
+  const rejection = rejected(await addKey(serviceAccount), { requestId: randomUUID() });
+  await write({ rejections: [rejection] });
+  const find = (reader: UserId) =>
+    asUser(database.db, reader, (trx) => findRejectionsOfMember(trx, reader, rejection.requestId));
+  expect(await find(member)).toMatchObject([
+    { ...rejection, ownerKind: "service_account", serviceWorkspaceId: workspaceId },
+  ]);
+  expect(await find(stranger)).toEqual([]);
 });
 
 /** A time this many days and minutes ago. */
