@@ -90,7 +90,7 @@ test("doesn't create the schema in DATABASE_URL either, except for migrate and u
         status: 1,
         code: "NOT_FOUND",
         message:
-          /\/nowhere\) can't be used: database "nowhere" does not exist\. Create the database, because/,
+          /\/nowhere\) can't be used: database "nowhere" does not exist\. Latchkey creates only the schema\. Create the database/,
       });
     const client = new pg.Client({ ...cluster.connection, database: "empty" });
     await client.connect();

@@ -362,7 +362,7 @@ test("key rotate fails if its output has no reader, because the secret is lost",
   const { id } = await perform(["key", "create", "--user", ada, "--name", "job"]);
   const directory = await mkdtemp(join(tmpdir(), "latchkey-pipe-"));
   onTestFinished(() => rm(directory, { recursive: true }));
-  // The pipe has no reader from the beginning, whatever takes how long.
+  // The pipe has no reader from the beginning, so the result doesn't depend on timing.
   const open = `mkfifo "$PIPE" && exec 3<>"$PIPE" 4>"$PIPE" 3<&-`;
   const { stdout } = await promisify(execFile)(
     "/bin/sh",

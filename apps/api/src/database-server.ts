@@ -107,7 +107,7 @@ async function openExternal(databaseUrl: string, options: ServerOptions): Promis
     const unusable = `The Postgres server in DATABASE_URL (${withoutPassword(databaseUrl)}) can't be used: ${reasonOf(error)}`;
     if (isDatabaseMissing(error)) {
       const advice =
-        "Create the database, because Latchkey creates only its schema, or set DATABASE_URL to an existing one.";
+        "Latchkey creates only the schema. Create the database, or set DATABASE_URL to an existing one.";
       throw new NoInstanceError(`${unusable}. ${advice}`, { cause: error });
     }
     const waited =

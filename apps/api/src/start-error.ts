@@ -1,4 +1,4 @@
-/** Latchkey can't start, for a reason that the operator can fix. The message is one sentence. */
+/** Latchkey can't start, for a reason that the operator can fix. The message is one or more sentences. */
 export class StartError extends Error {
   override readonly name = "StartError";
 }

@@ -314,20 +314,20 @@ describe("the last owner of a workspace with other members", () => {
     await commit();
     expect([await outcome, await disabledAt(second)]).toEqual(["CONFLICT", null]);
   });
+});
 
-  test("can't be added while the only owner is being disabled", async () => {
-    const { edit, first, second } = await addPair();
-    await inTransaction((trx) => removeMember(trx, edit, { userId: second.userId }));
-    const commit = await hold((trx) => disableAccount((work) => work(trx), first.userId, command));
-    const outcome = outcomeOf(
-      inTransaction((trx) =>
-        addMember(trx, edit, { userId: second.userId, role: "member" }, app.services.quotas),
-      ),
-    );
-    await expect.poll(() => countWaiting(app.owner)).toBe(1);
-    await commit();
-    expect(await outcome).toBe("CONFLICT");
-  });
+test("a member can't be added while the only owner is being disabled", async () => {
+  const { edit, first, second } = await addPair();
+  await inTransaction((trx) => removeMember(trx, edit, { userId: second.userId }));
+  const commit = await hold((trx) => disableAccount((work) => work(trx), first.userId, command));
+  const outcome = outcomeOf(
+    inTransaction((trx) =>
+      addMember(trx, edit, { userId: second.userId, role: "member" }, app.services.quotas),
+    ),
+  );
+  await expect.poll(() => countWaiting(app.owner)).toBe(1);
+  await commit();
+  expect(await outcome).toBe("CONFLICT");
 });
 
 /** Runs `work` in a transaction that stays open until the returned function is called. */

@@ -89,7 +89,7 @@ test("the preview lists the keys that reach the workspace, and the permissions t
   expect((await preview("admin")).keys.map((key) => key.stoppedPermissions)).toEqual([[], []]);
 });
 
-test("of more than 50 keys, the preview lists those that lose permissions, also if others are preferred by use", async () => {
+test("of more than 50 keys, the preview lists keys that lose permissions before busier keys that don't", async () => {
   const { ada, grace, id: workspaceId } = await addTeam("admin");
   const { db, owner, quotas } = { ...app, ...app.services };
   // Of keys without uses, newer ones are first.

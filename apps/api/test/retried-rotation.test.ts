@@ -142,7 +142,7 @@ test("a retry with the new secret gets no other secret, because the retry itself
   expect(await statusOf(secret)).toBe(200);
 });
 
-test("a retry gets no other secret after a valid verification with cost 0, also if the key was never used", async () => {
+test("a retry gets no other secret after a valid verification with cost 0, even if the key was never used", async () => {
   const key = await addKey();
   const { secret } = await addKey({}, key.userId);
   const issued = await rotate({ ...key, secret });

@@ -14,7 +14,7 @@ export default defineConfig({
       "src/statistics/{bounds,hour-counters,last-seen-recorder,rejection-log}.test.ts",
       "src/verification/{api-key-target,assumed-state,choose-batch,copies-cache}.test.ts",
       "src/verification/{decide-request,decide-verification,isolation-names,list-owners,meters}.test.ts",
-      "src/verification/{pending-of-callers,permission-query,request-names,request-targets}.test.ts",
+      "src/verification/{caller-counts,permission-query,request-names,request-targets}.test.ts",
       "src/verification/{split-on-failure,task-queue,verification-results}.test.ts",
     ],
   },

@@ -1,5 +1,5 @@
 import { glob, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 
 const path = join(import.meta.dirname, "../../../docs/admission.md");
@@ -18,7 +18,7 @@ test("the diagrams of docs/admission.md have one statement per line", async () =
 
 /** The triggers that increment the versions of owners, with the words by which the documentation names what changes. */
 const triggers = {
-  bump_members: "starts or stops to require a second factor",
+  bump_members: "starts or stops requiring a second factor",
   bump_owner_with_passkey: "adds or removes an authenticator app or a passkey",
   bump_owner_with_totp: "adds or removes an authenticator app or a passkey",
 };
@@ -28,8 +28,11 @@ test("docs/admission.md names what increments the version of an owner by a trigg
   for await (const file of glob(migrations)) {
     const source = await readFile(file, "utf8");
     names.push(...Array.from(source.matchAll(/create trigger (bump_\w+)/g), ([, name = ""]) => name));
+    // Their names can't be found in this way. These triggers increment no version.
+    const hasComputedName = source.includes("create trigger $" + "{") && !/00(34|40)-/.test(basename(file));
+    expect(hasComputedName, file).toBe(false);
   }
-  expect(names.sort()).toEqual(Object.keys(triggers));
+  expect(names.sort()).toEqual(Object.keys(triggers).sort());
   const row = (await readFile(path, "utf8")).split("\n").find((line) => line.startsWith("| the key owner |"));
   for (const words of Object.values(triggers)) expect(row).toContain(words);
 });

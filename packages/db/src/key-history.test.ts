@@ -6,13 +6,13 @@ import { insertApiKey } from "./api-key-changes.ts";
 import { clientConfig, openDatabase } from "./connection.ts";
 import { createId, type KeyId, type UserId, type WorkspaceId } from "./ids.ts";
 import {
-  findReadableRejections,
+  findRejectionsOfMember,
   listKeyAddresses,
   listKeyRejections,
   readKeyUsage,
   type UsagePeriod,
 } from "./key-history.ts";
-import { pruneKeyHistory } from "./prune-key-history.ts";
+import { type PruneCursor, pruneKeyHistory } from "./prune-key-history.ts";
 import type { Db } from "./schema.ts";
 import { countWaiting } from "./testing/count-waiting.ts";
 import { measureSlowest } from "./testing/measure-slowest.ts";
@@ -377,14 +377,37 @@ test("explains a rejected request only to the owner of its key, even after the k
     .where("id", "=", keyId)
     .execute();
   const find = (reader: UserId) =>
-    asUser(database.db, reader, (trx) =>
-      findReadableRejections(trx, { userId: reader, roles: ["owner"], hasSecondFactor: false }, requestId),
-    );
+    asUser(database.db, reader, (trx) => findRejectionsOfMember(trx, reader, requestId));
   expect(await find(userId)).toEqual([
-    { ...rejection, keyName: "mine", isKeyDeleted: true, ownerKind: "person" },
+    { ...rejection, keyName: "mine", isKeyDeleted: true, ownerKind: "person", serviceWorkspaceId: null },
   ]);
   expect(await find(stranger)).toMatchObject([{ keyName: "theirs", isKeyDeleted: false }]);
   expect(await find(await addUser())).toEqual([]);
+});
+
+test("finds a rejected request with a service account's key only for members of the workspace", async () => {
+  const [member, stranger, serviceAccount] = [await addUser(), await addUser(), await addUser()];
+  const [workspaceId, otherId] = [createId("workspace"), createId("workspace")];
+  for (const id of [workspaceId, otherId])
+    await sql`insert into workspaces (id, name, slug) values (${id}, 'Acme', ${id})`.execute(database.owner);
+  await sql`update users set service_workspace_id = ${workspaceId} where id = ${serviceAccount}`.execute(
+    database.owner,
+  );
+  await database.owner
+    .insertInto("members")
+    .values([
+      { workspace_id: workspaceId, user_id: member, role: "viewer" },
+      { workspace_id: otherId, user_id: stranger, role: "owner" },
+    ])
+    .execute();
+  const rejection = rejected(await addKey(serviceAccount), { requestId: randomUUID() });
+  await write({ rejections: [rejection] });
+  const find = (reader: UserId) =>
+    asUser(database.db, reader, (trx) => findRejectionsOfMember(trx, reader, rejection.requestId));
+  expect(await find(member)).toMatchObject([
+    { ...rejection, ownerKind: "service_account", serviceWorkspaceId: workspaceId },
+  ]);
+  expect(await find(stranger)).toEqual([]);
 });
 
 /** A time this many days and minutes ago. */
@@ -458,30 +481,63 @@ test("keeps the hour of a key's last use in a workspace until the key is idle th
   expect(await listKept()).toEqual([recent]);
 });
 
+test("visits hours that it keeps once, and deletes later hours and the rows of other tables", async () => {
+  await sql`truncate key_usage_hours, workspace_usage_hours, workspace_key_days`.execute(database.owner);
+  const userId = await addUser();
+  const workspaceId = createId("workspace");
+  await sql`insert into workspaces (id, name, slug) values (${workspaceId}, 'Acme', ${workspaceId})`.execute(
+    database.owner,
+  );
+  const policy = { workspace_id: workspaceId, max_idle_days: 90 };
+  await database.owner.insertInto("api_key_policies").values(policy).execute();
+  const lastUse = ago(40);
+  const idleKeyIds: KeyId[] = [];
+  for (let count = 0; count < 5; count += 1) idleKeyIds.push(await addKey(userId));
+  const keyId = await addKey(userId);
+  const deletable = [lastUse, ago(39), ago(38)];
+  await write({
+    usage: [
+      ...idleKeyIds.map((id) => used(id, { hour: lastUse, workspaceId })),
+      ...deletable.map((hour) => used(keyId, { hour })),
+    ],
+  });
+  let after: PruneCursor | undefined;
+  let steps = 0;
+  do {
+    ({ next: after } = await pruneKeyHistory(nodes[0], { keepDays: 30, maxHours: 2, after }));
+    steps += 1;
+  } while (after && steps < 10);
+  // Eight hours in steps of two, and a step that finds no more.
+  expect(steps).toBe(5);
+  expect(await listHours(keyId)).toEqual([]);
+  for (const id of idleKeyIds) expect(await listHours(id)).toEqual([lastUse]);
+  const { rows } = await sql`select from workspace_usage_hours`.execute(database.owner);
+  expect(rows).toEqual([]);
+});
+
+test("deletes no hour that another transaction has locked, and doesn't wait for it", async () => {
+  await sql`truncate key_usage_hours, workspace_usage_hours, workspace_key_days`.execute(database.owner);
+  const keyId = await addKey(await addUser());
+  const hours = [ago(40), ago(39)];
+  await write({ usage: hours.map((hour) => used(keyId, { hour })) });
+  const release = await hold("select from key_usage_hours order by hour limit 1 for update", []);
+  expect(await pruneKeyHistory(nodes[0], { keepDays: 30 })).toMatchObject({ hours: 1 });
+  expect(await listHours(keyId)).toEqual(hours.slice(0, 1));
+  await release();
+  expect(await pruneKeyHistory(nodes[0], { keepDays: 30 })).toMatchObject({ hours: 1 });
+});
+
 test("only one node prunes at a time; another one changes nothing", async () => {
   const keyId = await addKey(await addUser());
   await sql`truncate key_usage_hours, workspace_usage_hours, workspace_key_days`.execute(database.owner);
-  await write({ usage: [ago(40), ago(39)].map((hour) => used(keyId, { hour })) });
-  const release = await hold(
-    "select from key_usage_hours where key_id = $1 order by hour limit 1 for update",
-    [keyId],
-  );
-  const first = pruneKeyHistory(nodes[0], { keepDays: 30, maxHours: 1 });
-  const countPruners = async () => {
-    const { rows } = await sql<{ count: number }>`
-      select count(*) from pg_locks where locktype = 'advisory' and granted
-        and database = (select oid from pg_database where datname = current_database())`.execute(
-      database.owner,
-    );
-    return rows[0]?.count;
-  };
-  await expect.poll(countPruners).toBe(1);
-  const after = createId("key");
-  expect(await pruneKeyHistory(nodes[1], { keepDays: 30, after })).toEqual({ hours: 0, next: after });
-  expect(await listHours(keyId)).toHaveLength(2);
-  await release();
-  expect(await first).toMatchObject({ hours: 1 });
+  await write({ usage: [used(keyId, { hour: ago(40) })] });
+  const release = await hold("select pg_advisory_xact_lock(hashtextextended('latchkey key history', 2))", []);
+  const after = { keyId: createId("key"), hours: undefined };
+  expect(await pruneKeyHistory(nodes[0], { keepDays: 30, after })).toEqual({ hours: 0, next: after });
   expect(await listHours(keyId)).toHaveLength(1);
+  await release();
+  expect(await pruneKeyHistory(nodes[0], { keepDays: 30 })).toMatchObject({ hours: 1 });
+  expect(await listHours(keyId)).toEqual([]);
 });
 
 test("prunes the history of purged and long deleted keys, a few keys per step, and of no other keys", async () => {
@@ -502,10 +558,10 @@ test("prunes the history of purged and long deleted keys, a few keys per step, a
     rejections: keyIds.map((keyId) => ({ ...rejected(keyId), occurredAt: ago(1) })),
   });
   const visited: (KeyId | undefined)[] = [];
-  let after: KeyId | undefined;
+  let after: PruneCursor | undefined;
   do {
     ({ next: after } = await pruneKeyHistory(nodes[0], { keepDays: 30, maxHours: 20, after }));
-    visited.push(after);
+    visited.push(after?.keyId);
   } while (after && visited.length < 10);
   const inOrder = keyIds.toSorted();
   expect(visited).toEqual([inOrder[1], inOrder[3], undefined]);

@@ -1,6 +1,5 @@
 import { sql } from "kysely";
 import type { KeyId, KeyRejectionId, UserId, WorkspaceId } from "./ids.ts";
-import type { Role } from "./role.ts";
 import type { Db } from "./schema.ts";
 import { bucketsAsSql, type UsageBuckets } from "./usage-buckets.ts";
 import { selectUserKind, type UserKind } from "./user-kind.ts";
@@ -110,43 +109,40 @@ export async function listKeyAddresses(db: Db, keyId: KeyId): Promise<KeyAddress
     .execute();
 }
 
-/** A user who looks up a rejected request. */
-export interface RejectionReader {
-  readonly userId: UserId;
-  /** The roles with which a member sees the keys of a workspace's service accounts. */
-  readonly roles: readonly Role[];
-  readonly hasSecondFactor: boolean;
-}
-
 /** A rejected request, and its key. */
 export interface FoundRejection extends KeyRejection {
   readonly keyId: KeyId;
   readonly keyName: string;
   readonly isKeyDeleted: boolean;
   readonly ownerKind: UserKind;
+  /** The workspace of the service account that owns the key. Null for a key of the user. */
+  readonly serviceWorkspaceId: WorkspaceId | null;
 }
 
 /**
- * Finds rejected requests with this request ID and keys that the user may see, which are their own and those of service
- * accounts: the last 100, newest first. Clients choose request IDs, so there can be several.
+ * Finds rejected requests with this request ID, the user's own keys and the keys of service accounts in workspaces of which the user
+ * is a member: the last 100, newest first. Clients choose request IDs, so there can be several. The caller must check that the
+ * user may see the keys of each of these workspaces.
  */
-export async function findReadableRejections(
+export async function findRejectionsOfMember(
   trx: UserTrx,
-  { userId, roles, hasSecondFactor }: RejectionReader,
+  userId: UserId,
   requestId: string,
 ): Promise<FoundRejection[]> {
   return await selectRejections(trx)
     .innerJoin("api_keys", "api_keys.id", "key_refusals.key_id")
     .innerJoin("users", "users.id", "api_keys.user_id")
+    .leftJoin("members", (join) =>
+      join
+        .onRef("members.workspace_id", "=", "users.service_workspace_id")
+        .on("members.user_id", "=", userId),
+    )
     .select(["api_keys.id as keyId", "api_keys.name as keyName", selectUserKind().as("ownerKind")])
     .select(sql<boolean>`api_keys.deleted_at is not null`.as("isKeyDeleted"))
+    .select("members.workspace_id as serviceWorkspaceId")
     .where("key_refusals.request_id", "=", requestId)
-    .where(
-      sql<boolean>`(api_keys.user_id = ${userId} or exists (
-        select from members join workspaces on workspaces.id = members.workspace_id
-        where members.workspace_id = users.service_workspace_id and members.user_id = ${userId}
-          and members.role = any(${roles}) and workspaces.disabled_at is null
-          and (${hasSecondFactor} or not workspaces.requires_second_factor)))`,
+    .where((where) =>
+      where.or([where("api_keys.user_id", "=", userId), where("members.user_id", "is not", null)]),
     )
     .execute();
 }

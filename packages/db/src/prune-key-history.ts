@@ -8,40 +8,53 @@ export interface PruneStep {
    * deletion. Counts are kept until all of their UTC day is older. The last use of a key is kept until the key is idle.
    */
   readonly keepDays: number;
-  /** The most hours to delete; 1,000 by default. A tenth as many keys are visited. */
+  /** The most hours to visit; 1,000 by default. A tenth as many keys are visited. */
   readonly maxHours?: number;
-  /** The key at which the previous step stopped. */
-  readonly after?: KeyId | undefined;
+  /** Where the previous step stopped. */
+  readonly after?: PruneCursor | undefined;
+}
+
+/** Where a step stopped. Steps that continue from there visit each hour and each key once. */
+export interface PruneCursor {
+  /** The last key visited; undefined after the last key of all. */
+  readonly keyId: KeyId | undefined;
+  /** The last hour visited, and how many of its visited rows were kept; undefined after the last hour that is too old. */
+  readonly hours: { readonly hour: Date; readonly keptCount: number } | undefined;
 }
 
 /**
- * Performs one step of pruning. Deletes the oldest hours, of API keys, workspaces and keyspaces, the oldest days, and the
- * oldest rejected verifications. Of the next API keys, deletes addresses and rejected requests that are too old, or all of
+ * Performs one step of pruning. Deletes the next hours of API keys, the oldest hours of workspaces and keyspaces, the
+ * oldest days, and the oldest rejected verifications. Of the next API keys, deletes addresses and rejected requests that are too old, or all of
  * them if the key was purged or deleted long ago. Skips rows that a node is writing, because they are found in another order
  * than they are written in, and waiting for them could deadlock.
  * @param db a connection in the admission role.
- * @returns the number of rows that were deleted by time, and the last key visited, undefined after the last key of all. While
+ * @returns the number of rows that were deleted by time, and where the step stopped, undefined after the last hour and key. While
  * another node prunes, changes nothing and returns 0 and `after`.
  */
 export async function pruneKeyHistory(
   db: Db,
   { keepDays, maxHours = 1_000, after }: PruneStep,
-): Promise<{ readonly hours: number; readonly next: KeyId | undefined }> {
+): Promise<{ readonly hours: number; readonly next: PruneCursor | undefined }> {
   const cutoff = cutoffOf(keepDays);
   return await db.transaction().execute(async (trx) => {
     const { rows } = await sql<{ isFree: boolean }>`
       select pg_try_advisory_xact_lock(hashtextextended('latchkey key history', 2)) as "isFree"`.execute(trx);
     if (!rows[0]?.isFree) return { hours: 0, next: after };
-    const { numAffectedRows = 0n } = await sql`
-      delete from key_usage_hours where ctid = any(array(
-        select ctid from key_usage_hours old
-        where hour < ${startOfDay(cutoff)} and not (${postponesIdleness}) order by hour limit ${maxHours}
-      ))`.execute(trx);
+    const { count, next: hours } = await pruneNextHours(trx, {
+      keepDays,
+      after: after?.hours,
+      limit: maxHours,
+    });
     const others = await pruneOldest(trx, { keepDays, limit: maxHours });
-    const visited = await findNextKeys(trx, { cutoff, after, atMost: Math.ceil(maxHours / 10) });
+    const visited = await findNextKeys(trx, {
+      cutoff,
+      after: after?.keyId,
+      atMost: Math.ceil(maxHours / 10),
+    });
     await deleteOld(trx, { table: "key_addresses", time: "last_seen_at" }, { cutoff, ...visited });
     await deleteOld(trx, { table: "key_refusals", time: "occurred_at" }, { cutoff, ...visited });
-    return { hours: Number(numAffectedRows) + others, next: visited.next };
+    const keyId = visited.next;
+    return { hours: count + others, next: keyId || hours ? { keyId, hours } : undefined };
   });
 }
 
@@ -61,7 +74,7 @@ function startOfDay(time: RawBuilder<unknown>): RawBuilder<unknown> {
 /**
  * SQL for whether an hour `old` is the last one in which a key was used in a workspace that doesn't consider the key idle yet, because
  * its maximum idle time is longer than history is kept. Without this hour, a lookup would find that the key is idle, while nodes that
- * remember the key would still allow it. Every step reads these hours again: at most one per key and workspace, until the key is idle.
+ * remember the key would still allow it. At most one hour per key and workspace is kept, until the key is idle.
  */
 const postponesIdleness = sql`
   old.outcome = 'admitted'
@@ -74,6 +87,39 @@ const postponesIdleness = sql`
     select from key_usage_hours later
     where later.workspace_id = old.workspace_id and later.key_id = old.key_id and later.outcome = 'admitted'
       and later.hour > old.hour)`;
+
+/**
+ * Deletes the next hours of API keys, except those that {@link postponesIdleness} keeps. Many hours can be kept, and they are the oldest
+ * ones: a step that visited them again would exceed the statement timeout. Rows of the same hour have no order, so the next step skips
+ * as many of them as were kept. If it skips others, the steps that start again at the oldest hour delete these.
+ * @returns how many rows it deleted.
+ */
+async function pruneNextHours(
+  trx: Trx,
+  { keepDays, after, limit }: { keepDays: number; after: PruneCursor["hours"]; limit: number },
+): Promise<{ readonly count: number; readonly next: PruneCursor["hours"] }> {
+  const { rows } = await sql<{ visited: number; deleted: number; hour: Date | null; kept: number }>`
+    with visited as materialized (
+      select ctid, key_id, hour, workspace_id, outcome from key_usage_hours
+      where hour < ${startOfDay(cutoffOf(keepDays))} and hour >= ${after?.hour ?? "-infinity"}
+      order by hour offset ${after?.keptCount ?? 0} limit ${limit}
+    ), deleted as (
+      delete from key_usage_hours where ctid = any(array(
+        select ctid from key_usage_hours
+        where ctid = any(array(select ctid from visited old where not (${postponesIdleness})))
+        for update skip locked
+      )) returning hour
+    ), latest as (select max(hour) as hour from visited)
+    select hour, (select count(*) from visited) as visited, (select count(*) from deleted) as deleted,
+      (select count(*) from visited where hour = latest.hour)
+        - (select count(*) from deleted where hour = latest.hour) as kept
+    from latest`.execute(trx);
+  const [row] = rows;
+  if (!row?.hour) return { count: 0, next: undefined };
+  const { visited, deleted, hour, kept } = row;
+  const keptBefore = hour.getTime() === after?.hour.getTime() ? after.keptCount : 0;
+  return { count: deleted, next: visited < limit ? undefined : { hour, keptCount: keptBefore + kept } };
+}
 
 /** Tables whose rows are deleted by time, with the column that an index finds the oldest rows by. */
 const oldestFirst = [

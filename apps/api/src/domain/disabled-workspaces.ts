@@ -18,7 +18,7 @@ import { getWorkspaceAsOperator } from "./workspaces.ts";
  * What is in a workspace that is to be disabled or enabled, including members and keys that are disabled, and keys that are
  * expired or blocked.
  */
-export interface AffectedCounts {
+export interface WorkspaceCounts {
   readonly workspace: Workspace;
   /** People. */
   readonly memberCount: number;
@@ -29,7 +29,7 @@ export interface AffectedCounts {
 }
 
 /** Counts the members and keys of a workspace. @throws {AppError} NOT_FOUND */
-export async function countAffected(db: Db, id: WorkspaceId): Promise<AffectedCounts> {
+export async function countContents(db: Db, id: WorkspaceId): Promise<WorkspaceCounts> {
   const scope = openAsOperator(id);
   return await inWorkspace(db, scope, async (trx) => ({
     workspace: await getWorkspaceAsOperator(trx, scope),

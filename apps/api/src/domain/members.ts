@@ -104,8 +104,8 @@ export async function changeMemberRole(
 
 /**
  * Removes a member from a workspace. Any person may leave, but a key needs the permission to manage members. Once this
- * is committed, neither their keys nor their sessions reach the workspace. A service account, which belongs to one
- * workspace, is deleted, and can't leave by itself. Otherwise, someone with its key could delete it with all of its keys.
+ * is committed, neither their keys nor their sessions reach the workspace. A service account is deleted
+ * instead, and can't delete itself, so that nobody can delete it with a leaked key of its own.
  * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN if the member's role has permissions that the actor's
  *   role doesn't have and for a service account that would delete itself, CONFLICT for the last owner.
  */

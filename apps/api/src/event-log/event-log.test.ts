@@ -95,7 +95,7 @@ test("logs an outage as one event: a line when it begins, one per minute, and on
   expect(rest).toEqual([]);
 });
 
-test("the node's own checks of the database are not counted as errors, also if one of them begins the outage", async () => {
+test("the node's own checks of the database are not counted as errors, even if one of them begins the outage", async () => {
   let failedChecks = 0;
   const { log, next } = createLog();
   const admission = new Admission({

@@ -1,6 +1,6 @@
 import { encodeId } from "@latchkey/db/ids";
 import { maxCounted, type WorkspaceOverview } from "@latchkey/db/operator-workspaces";
-import type { AffectedCounts } from "../domain/disabled-workspaces.ts";
+import type { WorkspaceCounts } from "../domain/disabled-workspaces.ts";
 
 /** A workspace as operators see it: no data of the tenant except its name and sizes. */
 export function presentWorkspaceOverview(workspace: WorkspaceOverview) {
@@ -19,7 +19,7 @@ export function presentWorkspaceOverview(workspace: WorkspaceOverview) {
 }
 
 /** The numbers of members and keys of a workspace that is to be disabled or enabled. */
-export function presentAffectedCounts(counts: AffectedCounts) {
+export function presentWorkspaceCounts(counts: WorkspaceCounts) {
   const { workspace } = counts;
   return {
     id: encodeId("workspace", workspace.id),

@@ -1,20 +1,15 @@
 import { isIP } from "node:net";
 import type { InspectedKey } from "@latchkey/auth/inspection";
-import { roleHasPermission, roles } from "@latchkey/auth/permissions";
 import { encodeId } from "@latchkey/db/ids";
 import type { KeyRejection } from "@latchkey/db/key-history";
-import {
-  findReadableRejections,
-  listKeyAddresses,
-  listKeyRejections,
-  readKeyUsageInBuckets,
-} from "@latchkey/db/key-history";
+import { listKeyAddresses, listKeyRejections, readKeyUsageInBuckets } from "@latchkey/db/key-history";
 import type { UserKind } from "@latchkey/db/user-kind";
 import { asUser } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
 import { getKey } from "../domain/api-keys.ts";
 import { readOwnKeyUsage } from "../domain/key-usage.ts";
 import { explainOutcome } from "../domain/outcomes.ts";
+import { findReadableRejections } from "../domain/readable-rejections.ts";
 import type { ManagedKeyOwner } from "../domain/service-accounts.ts";
 import type { Explanation } from "../http/explain-request.ts";
 import { customIssue } from "../issues.ts";
@@ -48,9 +43,6 @@ const triedRequest = {
     )
     .optional(),
 };
-
-/** The roles with which a member sees the keys of a workspace's service accounts. */
-const readingRoles = roles.filter((role) => roleHasPermission(role, "api-keys:read"));
 
 /** Reads about a key that isn't deleted. @throws {AppError} NOT_FOUND if it is deleted or the user may not see it. */
 const keyProcedure = readableKeyProcedure.use(async ({ ctx, next }) => {
@@ -96,11 +88,8 @@ export const keyHistoryRouter = createRouter({
   explainRequest: sessionProcedure
     .input(z.strictObject({ requestId: z.string().trim().min(1, "Enter a request ID.").max(128) }))
     .query(async ({ ctx, input: { requestId } }) => {
-      const { user, hasSecondFactor } = ctx;
-      const reader = { userId: user.id, roles: readingRoles, hasSecondFactor };
-      const rejections = await ctx.read((db) =>
-        asUser(db, user.id, (trx) => findReadableRejections(trx, reader, requestId)),
-      );
+      const reader = { userId: ctx.user.id, hasSecondFactor: ctx.hasSecondFactor };
+      const rejections = await ctx.read((db) => findReadableRejections(db, reader, requestId));
       return rejections.map((rejection) => ({
         ...presentRejection(rejection, rejection.ownerKind),
         key: {

@@ -15,7 +15,7 @@ import {
   getAccount,
   type Transact,
 } from "../domain/accounts.ts";
-import { countAffected, setDisabled } from "../domain/disabled-workspaces.ts";
+import { countContents, setDisabled } from "../domain/disabled-workspaces.ts";
 import { grantOperator, revokeOperator } from "../domain/operators.ts";
 import { createResetLinkAsOperator } from "../domain/password-reset.ts";
 import { requestOriginOf } from "../domain/sign-in-attempts.ts";
@@ -24,7 +24,7 @@ import { listQuery, logOrder, pageSize, readPage, toPage } from "../lists.ts";
 import { instanceAction, presentInstanceEvent } from "../presenters/instance-event.ts";
 import { presentInstanceState } from "../presenters/instance-state.ts";
 import { presentUserOverview } from "../presenters/user-overview.ts";
-import { presentAffectedCounts, presentWorkspaceOverview } from "../presenters/workspace-overview.ts";
+import { presentWorkspaceCounts, presentWorkspaceOverview } from "../presenters/workspace-overview.ts";
 import { createRouter, sessionProcedure } from "./trpc.ts";
 
 const pageSizeInput = pageSize.default(50);
@@ -135,7 +135,7 @@ export const operatorRouter = createRouter({
     .input(workspaceInput)
     .query(
       async ({ ctx, input }) =>
-        await ctx.read(async (db) => presentAffectedCounts(await countAffected(db, input.id))),
+        await ctx.read(async (db) => presentWorkspaceCounts(await countContents(db, input.id))),
     ),
 
   disableWorkspace: operatorProcedure.input(workspaceInput).mutation(async ({ ctx, input }) => {

@@ -387,7 +387,7 @@ test("the requests of one user, with all keys together, take at most half of the
   expect([admitted(verdicts), verdicts.filter(({ kind }) => kind === "unavailable").length]).toEqual([5, 15]);
 });
 
-test("requests that remembered facts reject leave room for other users, and so do those of one unknown key", async () => {
+test("rejected requests of a known key, and requests with an unknown key, leave room for other users", async () => {
   const node = openNode({ maxWaiting: 12 });
   const [key, unused] = [await addKey(), await addKey()];
   await node.admit(key.secret);

@@ -33,7 +33,7 @@ import type { Verdict } from "./verdict.ts";
 const maxInFlight = 2;
 /** The most requests in one batch. */
 const maxBatch = 1_024;
-/** The number of requests limits what a caller may have pending, and all of them have the same size. */
+/** Every request counts as one: admission limits only the number of a caller's requests. */
 const requestSize = 1;
 
 /**
@@ -146,7 +146,7 @@ export class Admission {
         facts,
         callerId,
         size: requestSize,
-        ofCaller: undefined,
+        callerTotal: undefined,
         epoch: this.#epoch,
         arrivedAt,
         answer,

@@ -11,7 +11,7 @@ export function createPendingRequest(request: Partial<PendingRequest> = {}): Pen
     epoch: 0,
     callerId: validFacts.userId,
     size: 1,
-    ofCaller: undefined,
+    callerTotal: undefined,
     mayFillQueue: true,
     arrivedAt: 0,
     answer: () => undefined,

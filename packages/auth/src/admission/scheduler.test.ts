@@ -106,7 +106,7 @@ function createRequest(name: string, state: Partial<PendingState> = {}): TestReq
     name,
     callerId: name,
     size: 1,
-    ofCaller: undefined,
+    callerTotal: undefined,
     arrivedAt: performance.now(),
     mayFillQueue: true,
     wasPostponed: false,
@@ -436,13 +436,13 @@ test("requests count once for their caller wherever they are: queued again, post
   scheduler.postpone(first.slice(1, 2));
   const [queued] = await add("e", { callerId: "a" });
   expect(scheduler.hasRoom("a", 1, true)).toBe(false);
-  expect(queued?.ofCaller).toEqual({ requests: 5, size: 5 });
+  expect(queued?.callerTotal).toEqual({ requests: 5, size: 5 });
   for (const request of first.slice(2)) scheduler.settle(request);
   await batch(0).end();
   await pass(postponeMs);
-  expect(queued?.ofCaller).toEqual({ requests: 3, size: 3 });
+  expect(queued?.callerTotal).toEqual({ requests: 3, size: 3 });
   for (const index of [1, 2]) await batch(index).finish();
-  expect(queued?.ofCaller).toEqual({ requests: 0, size: 0 });
+  expect(queued?.callerTotal).toEqual({ requests: 0, size: 0 });
 });
 
 test("callers are counted again after a time with few pending requests, and those left from before count too", async () => {
@@ -454,11 +454,11 @@ test("callers are counted again after a time with few pending requests, and thos
   await pass(sweepMs);
   expect(left?.answer).toBeUndefined();
   const [next, ...others] = await add("fghi", { callerId: "a" });
-  expect([next, ...others].map((request) => request?.ofCaller)).toEqual(Array(4).fill(undefined));
+  expect([next, ...others].map((request) => request?.callerTotal)).toEqual(Array(4).fill(undefined));
   expect(scheduler.hasRoom("a", 1, true)).toBe(false);
-  expect(left?.ofCaller).toEqual({ requests: 5, size: 5 });
-  expect(next?.ofCaller).toBe(left?.ofCaller);
-  expect(finished[0]?.ofCaller).not.toBe(left?.ofCaller);
+  expect(left?.callerTotal).toEqual({ requests: 5, size: 5 });
+  expect(next?.callerTotal).toBe(left?.callerTotal);
+  expect(finished[0]?.callerTotal).not.toBe(left?.callerTotal);
 });
 
 test.each<
@@ -498,7 +498,7 @@ test.each<
   expect(started.scheduler.hasRoom("a", 1, true)).toBe(false);
   await leave(started, requests);
   expect(requests.every(({ answers }) => answers === 1)).toBe(true);
-  expect(requests.map(({ ofCaller }) => ofCaller)).toEqual(Array(5).fill({ requests: 0, size: 0 }));
+  expect(requests.map(({ callerTotal }) => callerTotal)).toEqual(Array(5).fill({ requests: 0, size: 0 }));
   expect(started.scheduler.hasRoom("a", 1, true)).toBe(true);
 });
 
@@ -511,9 +511,9 @@ test("requests that are rejected on close, queued or postponed, give the places 
   const closed = scheduler.close();
   await batch(0).end();
   await closed;
-  expect(queued[0]?.ofCaller).toEqual({ requests: 3, size: 3 });
+  expect(queued[0]?.callerTotal).toEqual({ requests: 3, size: 3 });
   await pass(postponeMs);
-  expect(postponed[0]?.ofCaller).toEqual({ requests: 0, size: 0 });
+  expect(postponed[0]?.callerTotal).toEqual({ requests: 0, size: 0 });
 });
 
 test("postponed requests occupy at most half of the queue; the others are rejected", async () => {

@@ -1,4 +1,4 @@
-import { type CallerState, PendingOfCallers } from "./pending-of-callers.ts";
+import { CallerCounts, type CallerState } from "./caller-counts.ts";
 
 /** Delay before postponed requests are queued again, in milliseconds. */
 const postponeMs = 10;
@@ -85,7 +85,7 @@ export class Scheduler<Request extends PendingState> {
   #limitedCount = 0;
   /** Pending requests that were postponed, whether they still are or are queued again. */
   #postponedCount = 0;
-  readonly #pendingOfCallers = new PendingOfCallers();
+  readonly #callerCounts = new CallerCounts();
   #queue: Request[] = [];
   /** The batches that were taken from the queue, each until its requests are answered or queued again. */
   readonly #inFlight = new Set<readonly Request[]>();
@@ -124,9 +124,9 @@ export class Scheduler<Request extends PendingState> {
     // While all callers together are within the limits of one, so is each of them. Usually few requests are pending, so callers
     // are not counted.
     if (this.#pendingCount < free && this.#pendingSize <= maxSize) return true;
-    this.#pendingOfCallers.start(() => [this.#queue, ...this.#inFlight, ...this.#postponed]);
-    const ofCaller = this.#pendingOfCallers.find(callerId);
-    return ofCaller.requests < free && ofCaller.size <= maxSize;
+    this.#callerCounts.start(() => [this.#queue, ...this.#inFlight, ...this.#postponed]);
+    const callerTotal = this.#callerCounts.find(callerId);
+    return callerTotal.requests < free && callerTotal.size <= maxSize;
   }
 
   /**
@@ -136,7 +136,7 @@ export class Scheduler<Request extends PendingState> {
   add(request: Request): void {
     this.#pendingCount += 1;
     this.#pendingSize += request.size;
-    this.#pendingOfCallers.add(request);
+    this.#callerCounts.add(request);
     if (!request.mayFillQueue) this.#limitedCount += 1;
     this.#queue.push(request);
     this.#scheduleDispatch();
@@ -185,7 +185,7 @@ export class Scheduler<Request extends PendingState> {
     request.isAnswered = true;
     this.#pendingCount -= 1;
     this.#pendingSize -= request.size;
-    this.#pendingOfCallers.remove(request);
+    this.#callerCounts.remove(request);
     if (!request.mayFillQueue) this.#limitedCount -= 1;
     if (request.wasPostponed) this.#postponedCount -= 1;
     return true;
@@ -279,9 +279,10 @@ export class Scheduler<Request extends PendingState> {
     for (const requests of this.#inFlight) this.#rejectOverdue(requests);
     this.#rejectOverdue(this.#queue);
     this.#queue = this.#queue.filter((request) => !request.isAnswered);
-    // With a lower number than that at which counting starts, a queue that is about half full isn't counted over and over.
-    if (this.#pendingCount < this.#maxPending / 4) this.#pendingOfCallers.stop();
-    else this.#pendingOfCallers.removeIdle();
+    // Lower than the number at which counting usually starts, so that a queue that is about half full isn't counted again in every
+    // sweep.
+    if (this.#pendingCount < this.#maxPending / 4) this.#callerCounts.stop();
+    else this.#callerCounts.removeIdle();
     this.#executor.cancelIfSilentFor(this.#deadlineMs);
   }
 }

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { DatabaseConnection } from "@latchkey/db/connection";
-import type { KeyId } from "@latchkey/db/ids";
-import { pruneKeyHistory } from "@latchkey/db/prune-key-history";
+import { type PruneCursor, pruneKeyHistory } from "@latchkey/db/prune-key-history";
 import { Rounds } from "@latchkey/db/rounds";
 import type { Db } from "@latchkey/db/schema";
 
@@ -15,7 +14,7 @@ export interface HistoryPrunerOptions {
   readonly onFailure?: (error: unknown) => void;
 }
 
-/** The number of steps in a row that delete no hours, after which a round ends. A step visits 100 keys. */
+/** The number of steps in a row that delete no hours, after which a round ends. A step visits 1,000 hours and 100 keys. */
 const maxIdleSteps = 20;
 /** How long `close` waits, in milliseconds. */
 const closeWithinMs = 500;
@@ -27,8 +26,8 @@ const closeWithinMs = 500;
 export class HistoryPruner {
   readonly #keepDays: number;
   readonly #rounds: Rounds;
-  /** The key at which pruning stopped. */
-  #prunedUpTo: KeyId | undefined;
+  /** Where pruning stopped. */
+  #prunedUpTo: PruneCursor | undefined;
 
   constructor({
     connection,
@@ -58,8 +57,8 @@ export class HistoryPruner {
   }
 
   /**
-   * Continues where the last round stopped, until there are no hours to delete and all keys, or {@link maxIdleSteps} times 100 of them, have
-   * been visited: visiting a million keys in each round would keep a connection busy. A fixed number of steps could be less than what
+   * Continues where the last round stopped, until there are no hours to delete and all hours and keys, or those of {@link maxIdleSteps}
+   * steps, have been visited: visiting a million keys in each round would keep a connection busy. A fixed number of steps could be less than what
    * the nodes write in the same time. Rests after each step for as long as it took, so that deleting a backlog leaves
    * half of the time to other statements.
    */

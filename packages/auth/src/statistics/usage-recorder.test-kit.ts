@@ -100,12 +100,19 @@ export function recorderKit(database: () => TestDatabase) {
   };
 
   /** Locks a key's hours in a separate transaction. The returned function releases them. */
-  const holdHours = async (keyId: KeyId): Promise<() => Promise<void>> => {
+  const holdHours = (keyId: KeyId): Promise<() => Promise<void>> =>
+    hold("select from key_usage_hours where key_id = $1 for update", [keyId]);
+
+  /** Prevents changes of a table until the returned function is called. */
+  const holdTable = (table: string): Promise<() => Promise<void>> =>
+    hold(`lock table ${pg.escapeIdentifier(table)} in share mode`);
+
+  const hold = async (statement: string, parameters: string[] = []): Promise<() => Promise<void>> => {
     const blocker = new pg.Client(clientConfig(database().connection, "blocker"));
     await blocker.connect();
     onTestFinished(() => blocker.end());
     await blocker.query("begin");
-    await blocker.query("select from key_usage_hours where key_id = $1 for update", [keyId]);
+    await blocker.query(statement, parameters);
     return async () => {
       await blocker.query("commit");
     };
@@ -127,6 +134,7 @@ export function recorderKit(database: () => TestDatabase) {
     addKey,
     addOldSecret,
     holdHours,
+    holdTable,
     countConnections,
   };
 }

@@ -147,7 +147,7 @@ export class Verifier {
         answer,
         mayFillQueue: isKnown,
         size,
-        ofCaller: undefined,
+        callerTotal: undefined,
         lookupCount,
         arrivedAt,
         wasPostponed: false,

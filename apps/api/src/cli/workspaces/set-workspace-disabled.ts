@@ -1,9 +1,9 @@
 import type { WorkspaceId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
 import { z } from "zod";
-import { countAffected, setDisabled } from "../../domain/disabled-workspaces.ts";
+import { countContents, setDisabled } from "../../domain/disabled-workspaces.ts";
 import { getWorkspaceSummary } from "../../domain/workspace-summaries.ts";
-import { presentAffectedCounts } from "../../presenters/workspace-overview.ts";
+import { presentWorkspaceCounts } from "../../presenters/workspace-overview.ts";
 import { commandOrigin } from "../command-origin.ts";
 import { type ItemResult, itemOf, type View } from "../result.ts";
 import { defineTask } from "../task.ts";
@@ -13,7 +13,7 @@ import { presentSummary, workspaceView } from "./workspace-view.ts";
 function defineChange(isDisabled: boolean) {
   return defineTask({
     input: z.strictObject({ id: workspaceId, preview: z.boolean().default(false) }),
-    perform: ({ db }, { id, preview }) => (preview ? previewAffected(db, id) : change(db, id, isDisabled)),
+    perform: ({ db }, { id, preview }) => (preview ? previewCounts(db, id) : change(db, id, isDisabled)),
   });
 }
 
@@ -28,11 +28,11 @@ async function change(db: Db, id: WorkspaceId, isDisabled: boolean): Promise<Ite
   return itemOf(presentSummary(summary), workspaceView);
 }
 
-async function previewAffected(db: Db, id: WorkspaceId): Promise<ItemResult> {
-  return itemOf(presentAffectedCounts(await countAffected(db, id)), affectedView);
+async function previewCounts(db: Db, id: WorkspaceId): Promise<ItemResult> {
+  return itemOf(presentWorkspaceCounts(await countContents(db, id)), countsView);
 }
 
-const affectedView: View<ReturnType<typeof presentAffectedCounts>> = [
+const countsView: View<ReturnType<typeof presentWorkspaceCounts>> = [
   { label: "ID", text: ({ id }) => id },
   { label: "Name", text: ({ name }) => name },
   { label: "Status", text: ({ isDisabled }) => (isDisabled ? "disabled" : "enabled") },

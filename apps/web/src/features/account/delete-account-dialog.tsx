@@ -136,7 +136,7 @@ function Confirmation({ user, deletion, onClose }: ContentProps): ReactElement {
       <dl className={classes.facts}>
         <dt>API keys</dt>
         <dd>
-          {keyCount === 0 ? "None" : `${countOf(keyCount, "key stops", "keys stop")} working`}
+          {keyCount === 0 ? "No key stops working" : `${countOf(keyCount, "key stops", "keys stop")} working`}
           {lastUsedAt !== null && (
             <>
               ; last used {describeElapsed(new Date(lastUsedAt), now)} (

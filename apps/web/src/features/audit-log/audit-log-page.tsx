@@ -20,7 +20,7 @@ import { NoMatch } from "../../ui/no-match.tsx";
 import { nameOwner } from "../../ui/owner-name.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { defaultLogSort } from "../../ui/table-search.ts";
-import { useClearing } from "../../ui/use-clearing.ts";
+import { useFilterReset } from "../../ui/use-filter-reset.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { auditLogColumns } from "./audit-log-columns.tsx";
 import { type AuditLogSearch, isTarget } from "./audit-log-search.ts";
@@ -67,14 +67,14 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
   const list = useGrowingList(log);
   const table = useTableNavigation<AuditLogSearch>({ navigate });
   const [isExportOpen, exporting] = useDisclosure(false);
-  const clearing = useClearing(() => table.change(withoutFilter));
+  const filterReset = useFilterReset(() => table.change(withoutFilter));
   const isFiltered = isLogFiltered(search);
   const shown = list.items?.find(({ actor }) => actor.userId === search.actor);
   const actorName = shown && nameOwner(describeActor(shown));
   return (
     <>
       <LogFilters
-        key={clearing.key}
+        key={filterReset.key}
         search={search}
         onChange={table.change}
         action={{ label: "Action", titles: actionTitles }}
@@ -115,7 +115,7 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
         actionsWidth={60}
         empty={
           isFiltered ? (
-            <NoMatch noun="event" onClear={clearing.onClear}>
+            <NoMatch noun="event" onClear={filterReset.reset}>
               Change the filters.
             </NoMatch>
           ) : (

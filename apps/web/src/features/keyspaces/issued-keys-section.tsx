@@ -17,7 +17,7 @@ import { FilterSelect } from "../../ui/filter-select.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { titleOfKey } from "../../ui/issued-key-title.ts";
 import { NoMatch } from "../../ui/no-match.tsx";
-import { useClearing } from "../../ui/use-clearing.ts";
+import { useFilterReset } from "../../ui/use-filter-reset.ts";
 import { type TableNavigationOptions, useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { issuedKeyColumns } from "./issued-key-columns.tsx";
 import { cutCompleteKey, cutSecret } from "./key-search.ts";
@@ -56,7 +56,7 @@ export function IssuedKeys(props: IssuedKeysProps): ReactElement {
   const keys = useIssuedKeys(path, keyspace.prefix, filters);
   const loaded = useExaminedList(useGrowingList(keys));
   const table = useTableNavigation<IssuedKeysSearch>({ navigate: onSearch, isSection: true });
-  const clearing = useClearing(() => table.change(noFilters));
+  const filterReset = useFilterReset(() => table.change(noFilters));
   useNewKeys(owner);
   const isOfConsumer = owner !== undefined;
   const columns = useMemo(() => {
@@ -79,7 +79,7 @@ export function IssuedKeys(props: IssuedKeysProps): ReactElement {
           cut: (text) => cutSecret(text, keyspace.prefix),
         }}
         filters={
-          <Fragment key={clearing.key}>
+          <Fragment key={filterReset.key}>
             <FilterSelect
               label="Status"
               anyLabel="Any status"
@@ -133,7 +133,7 @@ export function IssuedKeys(props: IssuedKeysProps): ReactElement {
         }
         empty={
           isFiltered ? (
-            <NoMatch noun="key" search={q} hasFilters={hasFilters} level={3} onClear={clearing.onClear}>
+            <NoMatch noun="key" search={q} hasFilters={hasFilters} level={3} onClear={filterReset.reset}>
               Search covers the start of names and the first characters of keys.{" "}
               {owner ? "The filter matches permissions" : "Filters match external IDs and permissions"}{" "}
               exactly.

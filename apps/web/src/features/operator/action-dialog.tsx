@@ -50,6 +50,8 @@ interface ActionConfirmationProps {
   readonly isBusy: boolean;
   /** Whether facts are still loading. */
   readonly isLoading?: boolean;
+  /** A sentence below the facts. */
+  readonly note?: string;
   readonly onCancel: () => void;
   readonly onConfirm: () => void;
   /** The facts, as terms with their definitions. */
@@ -58,13 +60,14 @@ interface ActionConfirmationProps {
 
 /** Shows what an action does, and to whom, with the buttons that perform or cancel it. */
 export function ActionConfirmation(props: ActionConfirmationProps): ReactElement {
-  const { wording, error, isBusy, isLoading = false, onCancel, onConfirm, children } = props;
+  const { wording, error, isBusy, isLoading = false, note, onCancel, onConfirm, children } = props;
   return (
     <>
       <p className={classes.words}>{wording.effect}</p>
       <dl className={classes.facts} aria-busy={isLoading}>
         {children}
       </dl>
+      {note && <p className={classes.words}>{note}</p>}
       <ConfirmActions
         action={wording.button}
         failure={error ? describeFailure(error) : undefined}

@@ -12,7 +12,7 @@ import { LogFilters } from "../../ui/log-filters.tsx";
 import { NoMatch } from "../../ui/no-match.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { defaultLogSort } from "../../ui/table-search.ts";
-import { useClearing } from "../../ui/use-clearing.ts";
+import { useFilterReset } from "../../ui/use-filter-reset.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { instanceActionTitles } from "./instance-action-titles.ts";
 import { logColumns } from "./log-columns.tsx";
@@ -40,7 +40,7 @@ export function LogPage(): ReactElement {
   const list = useGrowingList(useInfiniteQuery({ ...logQuery(search), placeholderData: keepPreviousData }));
   const table = useTableNavigation<LogSearch>({ navigate });
   const actorName = list.items?.find(({ actor }) => actor.userId === search.actor)?.actor.email ?? undefined;
-  const clearing = useClearing(() => table.change(withoutFilter));
+  const filterReset = useFilterReset(() => table.change(withoutFilter));
   const isFiltered = isLogFiltered(search);
   return (
     <>
@@ -49,7 +49,7 @@ export function LogPage(): ReactElement {
         explanation="What operators and the latchkey command changed, and which users and workspaces were deleted. Events can’t be changed."
       />
       <LogFilters
-        key={clearing.key}
+        key={filterReset.key}
         search={search}
         onChange={table.change}
         action={{ label: "Event", titles: instanceActionTitles }}
@@ -71,7 +71,7 @@ export function LogPage(): ReactElement {
         label="Instance log"
         toolbarAction={
           isFiltered && (
-            <Button variant="default" onClick={clearing.onClear}>
+            <Button variant="default" onClick={filterReset.reset}>
               Show all events
             </Button>
           )
@@ -88,7 +88,7 @@ export function LogPage(): ReactElement {
         defaultSort={defaultLogSort}
         empty={
           isFiltered ? (
-            <NoMatch noun="event" onClear={clearing.onClear}>
+            <NoMatch noun="event" onClear={filterReset.reset}>
               Change the filters.
             </NoMatch>
           ) : (

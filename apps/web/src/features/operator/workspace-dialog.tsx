@@ -88,10 +88,11 @@ function Confirmation({
       error={change.error ?? reach.error}
       isBusy={change.isPending}
       isLoading={reach.isPending}
+      note="The numbers include disabled members, and disabled, expired and blocked keys."
       onCancel={onClose}
       onConfirm={() => change.mutate()}
     >
-      <dt>Members</dt>
+      <dt>People</dt>
       <dd>{count(reach.data?.memberCount)}</dd>
       <dt>Service accounts</dt>
       <dd>{count(reach.data?.serviceAccountCount)}</dd>

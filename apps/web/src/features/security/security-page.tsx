@@ -19,7 +19,7 @@ import { NoMatch } from "../../ui/no-match.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { Section } from "../../ui/section.tsx";
 import { defaultLogSort } from "../../ui/table-search.ts";
-import { useClearing } from "../../ui/use-clearing.ts";
+import { useFilterReset } from "../../ui/use-filter-reset.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { describeAccountEvent } from "./describe-account-event.ts";
 import { describeDevice } from "./describe-device.ts";
@@ -121,12 +121,12 @@ function Log(): ReactElement {
     () => securityColumns(new Map(session.workspaces.map(({ id, name }) => [id, name]))),
     [session.workspaces],
   );
-  const clearing = useClearing(() => table.change(withoutFilter));
+  const filterReset = useFilterReset(() => table.change(withoutFilter));
   const isFiltered = isLogFiltered(search);
   return (
     <>
       <LogFilters
-        key={clearing.key}
+        key={filterReset.key}
         search={search}
         onChange={table.change}
         action={{ label: "Event", titles: securityActionTitles }}
@@ -145,7 +145,7 @@ function Log(): ReactElement {
         defaultSort={defaultLogSort}
         empty={
           isFiltered ? (
-            <NoMatch noun="event" level={3} onClear={clearing.onClear}>
+            <NoMatch noun="event" level={3} onClear={filterReset.reset}>
               Change the filters.
             </NoMatch>
           ) : (

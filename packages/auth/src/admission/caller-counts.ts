@@ -1,5 +1,5 @@
 /** What one caller has pending. */
-interface PendingOfCaller {
+interface CallerCount {
   requests: number;
   /** The sum of their sizes. */
   size: number;
@@ -7,16 +7,16 @@ interface PendingOfCaller {
 
 /** The part of a pending request that is counted. */
 export interface CallerState {
-  /** The ID of the user whose API key the request was made with; another name while that isn't known. */
+  /** The ID of the user whose API key the request was made with; the digest of the key while the user isn't known. */
   readonly callerId: string;
   /** The share of what one caller may have pending, in the unit of the executor. */
   readonly size: number;
   readonly isAnswered: boolean;
-  /** What its caller has pending, with this request; undefined if the request wasn't counted. */
-  ofCaller: PendingOfCaller | undefined;
+  /** The counts of its caller, which include this request; undefined if it was never counted. */
+  callerTotal: CallerCount | undefined;
 }
 
-const nothing: Readonly<PendingOfCaller> = { requests: 0, size: 0 };
+const nothing: Readonly<CallerCount> = { requests: 0, size: 0 };
 
 /**
  * Counts the pending requests of each caller, so that one caller can't occupy the places of all others.
@@ -24,8 +24,8 @@ const nothing: Readonly<PendingOfCaller> = { requests: 0, size: 0 };
  * It counts only between `start` and `stop`, because a lookup per request costs up to a microsecond with many callers, and the numbers
  * of single callers don't matter while few requests are pending.
  */
-export class PendingOfCallers {
-  #callers: Map<string, PendingOfCaller> | undefined;
+export class CallerCounts {
+  #callers: Map<string, CallerCount> | undefined;
 
   /** Starts to count, unless it is counting. @param pending lists of all pending requests. A request can be in several of them. */
   start(pending: () => Iterable<readonly CallerState[]>): void {
@@ -38,7 +38,7 @@ export class PendingOfCallers {
     this.#callers = undefined;
   }
 
-  find(callerId: string): Readonly<PendingOfCaller> {
+  find(callerId: string): Readonly<CallerCount> {
     return this.#callers?.get(callerId) ?? nothing;
   }
 
@@ -48,19 +48,19 @@ export class PendingOfCallers {
     const { callerId, size } = request;
     const known = this.#callers.get(callerId);
     // A request that was counted before the last stop has another object.
-    if (known && known === request.ofCaller) return;
-    const ofCaller = known ?? { requests: 0, size: 0 };
-    if (!known) this.#callers.set(callerId, ofCaller);
-    ofCaller.requests += 1;
-    ofCaller.size += size;
-    request.ofCaller = ofCaller;
+    if (known && known === request.callerTotal) return;
+    const callerTotal = known ?? { requests: 0, size: 0 };
+    if (!known) this.#callers.set(callerId, callerTotal);
+    callerTotal.requests += 1;
+    callerTotal.size += size;
+    request.callerTotal = callerTotal;
   }
 
   /** Removes a request when it is answered, whether it was counted or not. */
-  remove({ ofCaller, size }: CallerState): void {
-    if (!ofCaller) return;
-    ofCaller.requests -= 1;
-    ofCaller.size -= size;
+  remove({ callerTotal, size }: CallerState): void {
+    if (!callerTotal) return;
+    callerTotal.requests -= 1;
+    callerTotal.size -= size;
   }
 
   /** Removes callers without pending requests. */

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { type CallerState, PendingOfCallers } from "./pending-of-callers.ts";
+import { CallerCounts, type CallerState } from "./caller-counts.ts";
 
 function createRequest(callerId: string, size = 1): CallerState & { isAnswered: boolean } {
-  return { callerId, size, isAnswered: false, ofCaller: undefined };
+  return { callerId, size, isAnswered: false, callerTotal: undefined };
 }
 
 const none = { requests: 0, size: 0 };
 
 test("each pending request is counted once for its caller, whether it was pending before the start or is added later", () => {
-  const pending = new PendingOfCallers();
+  const pending = new CallerCounts();
   const [queued, inFlight, answered] = [createRequest("a", 4), createRequest("a"), createRequest("a")];
   answered.isAnswered = true;
   pending.add(queued);
@@ -24,7 +24,7 @@ test("each pending request is counted once for its caller, whether it was pendin
 });
 
 test("starting while it counts reads no list, and starting after a stop counts again", () => {
-  const pending = new PendingOfCallers();
+  const pending = new CallerCounts();
   const [first, second] = [createRequest("a"), createRequest("a")];
   pending.start(() => [[first, second]]);
   pending.start(() => {
@@ -40,7 +40,7 @@ test("starting while it counts reads no list, and starting after a stop counts a
 });
 
 test("a caller without pending requests is removed, and counted again with the next request", () => {
-  const pending = new PendingOfCallers();
+  const pending = new CallerCounts();
   pending.start(() => []);
   const [idle, busy] = [createRequest("idle"), createRequest("busy")];
   for (const request of [idle, busy]) pending.add(request);
@@ -48,6 +48,6 @@ test("a caller without pending requests is removed, and counted again with the n
   pending.removeIdle();
   const next = createRequest("idle");
   pending.add(next);
-  expect(next.ofCaller).not.toBe(idle.ofCaller);
+  expect(next.callerTotal).not.toBe(idle.callerTotal);
   expect([pending.find("idle").requests, pending.find("busy").requests]).toEqual([1, 1]);
 });
