@@ -117,7 +117,7 @@ test("a DATABASE_URL with a database that does not exist, without a wait", async
   const { password: right } = await connectionTo(other.cluster);
   const url = `postgres://latchkey:${right}@127.0.0.1:${proxy.port}/nowhere`;
   const reason =
-    /127\.0\.0\.1:\d+\/nowhere\) can't be used: database "nowhere" does not exist\. Create the database/;
+    /127\.0\.0\.1:\d+\/nowhere\) can't be used: database "nowhere" does not exist\. Latchkey creates only the schema\. Create/;
   await expectFailedStart(await instance.run({ DATABASE_URL: url, AUTH_SECRET: authSecret }), reason);
 });
 
