@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import { containsText } from "./contains-text.ts";
+import { deleteInvitationNotice } from "./delete-notices.ts";
 import { createId, type InvitationId, type UserId } from "./ids.ts";
-import { deleteInvitationNotice } from "./notices.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Role } from "./role.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";

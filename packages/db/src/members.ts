@@ -90,22 +90,6 @@ export async function countMembers(
   return count;
 }
 
-/** Counts the people and the service accounts in a workspace. */
-export async function countMembersByKind(
-  trx: WorkspaceTrx,
-  scope: WorkspaceScope,
-): Promise<{ readonly memberCount: number; readonly serviceAccountCount: number }> {
-  return await trx
-    .selectFrom("members")
-    .innerJoin("users", "users.id", "members.user_id")
-    .select((eb) => [
-      eb.fn.countAll<number>().filterWhere(isPerson()).as("memberCount"),
-      eb.fn.countAll<number>().filterWhere(sql<boolean>`not ${isPerson()}`).as("serviceAccountCount"),
-    ])
-    .where("members.workspace_id", "=", scope.workspaceId)
-    .executeTakeFirstOrThrow();
-}
-
 function matches({ role, kind, search = "" }: MemberFilter): RawBuilder<boolean> {
   const conditions = [
     ...(role ? [sql`members.role = ${role}`] : []),

@@ -1,19 +1,14 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { openDatabase } from "./connection.ts";
+import { deleteServiceAccountNotices } from "./delete-notices.ts";
 import { createId, type UserId } from "./ids.ts";
 import { recordEmailSetting } from "./instance-settings.ts";
 import { rememberDevice } from "./known-devices.ts";
 import { deleteMember } from "./members.ts";
 import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
 import { findNotices } from "./notice-sources.ts";
-import {
-  addMissingEmailJobs,
-  addNotices,
-  claimNotice,
-  deleteServiceAccountNotices,
-  releaseNotice,
-} from "./notices.ts";
+import { addMissingEmailJobs, addNotices, claimNotice, releaseNotice } from "./notices.ts";
 import { Purger } from "./purger.ts";
 import type { Db } from "./schema.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";

@@ -1,5 +1,5 @@
 import { type SelectQueryBuilder, sql } from "kysely";
-import { createId, type InvitationId, type NoticeId, type UserId, type WorkspaceId } from "./ids.ts";
+import { createId, type NoticeId, type UserId } from "./ids.ts";
 import { sendsEmail } from "./instance-settings.ts";
 import { addJob } from "./jobs/add-job.ts";
 import { type NoticeContent, type NoticeKind, noticeKinds } from "./notice-kinds.ts";
@@ -273,39 +273,6 @@ export async function markAllNoticesRead(
     .where("read_at", "is", null)
     .$if(except.length > 0, (query) => query.where("kind", "not in", except))
     .execute();
-}
-
-/**
- * Deletes a user's notices about the API keys of a workspace's service accounts, for a user who no longer manages them.
- * Those that have not been emailed yet are not emailed.
- */
-export async function deleteServiceAccountNotices(
-  trx: Trx,
-  userId: UserId,
-  workspaceId: WorkspaceId,
-): Promise<void> {
-  await trx
-    .deleteFrom("notices")
-    .where("user_id", "=", userId)
-    .where(sql<boolean>`facts -> 'serviceAccount' is not null`)
-    .where(sql<boolean>`facts ->> 'workspaceId' = ${workspaceId}`)
-    .execute();
-}
-
-/**
- * Deletes the notice of an invitation. It belongs to the user of the email address, or to nobody. A user whose email address has
- * changed since keeps it. A notice that the user is marking as read is left, because waiting for it could deadlock.
- */
-export async function deleteInvitationNotice(
-  trx: Trx,
-  { id, email }: { readonly id: InvitationId; readonly email: string },
-): Promise<void> {
-  await sql`
-    delete from notices where id in (
-      select notices.id from notices join users on users.id = notices.user_id
-      where users.email = ${email} and kind = 'invitation' and subject = ${id}
-      for update of notices skip locked
-    )`.execute(trx);
 }
 
 function shownTo(db: Db, userId: UserId): SelectQueryBuilder<Database, "notices", object> {

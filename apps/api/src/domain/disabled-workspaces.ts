@@ -1,9 +1,9 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import type { Origin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
+import { countMembersByKind } from "@latchkey/db/count-members-by-kind";
 import type { WorkspaceId } from "@latchkey/db/ids";
 import { countIssuedKeys } from "@latchkey/db/issued-keys";
-import { countMembersByKind } from "@latchkey/db/members";
 import { bumpOwnerVersions } from "@latchkey/db/owner-versions";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { countWorkspaceKeys } from "@latchkey/db/workspace-keys";

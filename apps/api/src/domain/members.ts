@@ -1,6 +1,7 @@
 import { isHigherRole, roleHasPermission } from "@latchkey/auth/permissions";
 import { allowsPermission, canGrantRole } from "@latchkey/auth/restrictions";
 import { appendAudit } from "@latchkey/db/audit-events";
+import { deleteServiceAccountNotices } from "@latchkey/db/delete-notices";
 import type { UserId } from "@latchkey/db/ids";
 import { deleteInvitation } from "@latchkey/db/invitations";
 import {
@@ -14,7 +15,6 @@ import {
   updateMemberRole,
 } from "@latchkey/db/members";
 import { countMemberships, listOwnedWorkspaces } from "@latchkey/db/memberships";
-import { deleteServiceAccountNotices } from "@latchkey/db/notices";
 import { bumpOwnerVersions } from "@latchkey/db/owner-versions";
 import { deleteOwnershipTransferOf } from "@latchkey/db/ownership-transfers";
 import type { Position } from "@latchkey/db/page";
@@ -105,7 +105,7 @@ export async function changeMemberRole(
 /**
  * Removes a member from a workspace. Any person may leave, but a key needs the permission to manage members. Once this
  * is committed, neither their keys nor their sessions reach the workspace. A service account is deleted
- * instead, and can't delete itself, so that nobody can delete it with a leaked key of its own.
+ * instead. It can't delete itself: a leaked key must not be able to delete its account.
  * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN if the member's role has permissions that the actor's
  *   role doesn't have and for a service account that would delete itself, CONFLICT for the last owner.
  */

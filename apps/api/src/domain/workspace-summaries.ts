@@ -1,6 +1,6 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
+import { countMembersByKind } from "@latchkey/db/count-members-by-kind";
 import type { WorkspaceId } from "@latchkey/db/ids";
-import { countMembersByKind } from "@latchkey/db/members";
 import { listWorkspaceIds } from "@latchkey/db/memberships";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { enterWorkspace } from "@latchkey/db/workspace-scope";
