@@ -137,6 +137,22 @@ export async function rotateApiKey(
     .execute();
 }
 
+const isSecretUnused = sql`(has_unused_secret or (has_unused_secret is null and use_count = 0))`;
+
+/**
+ * Whether {@link replaceUnusedSecret} would replace the secret with this SHA-256 now. A secret that it wouldn't replace is never
+ * unused again.
+ */
+export async function isUnusedSecret(
+  trx: Trx,
+  { id, issuedHash }: { readonly id: KeyId; readonly issuedHash: Buffer },
+): Promise<boolean> {
+  const { rows } = await sql`
+    select from api_keys join key_counters on key_id = id
+    where id = ${id} and hash = ${issuedHash} and ${isSecretUnused}`.execute(trx);
+  return rows.length > 0;
+}
+
 /**
  * Replaces the current secret of a key. Returns false and changes nothing if a request was allowed with the secret or a
  * verification of it was valid, or if it is no longer the current one. The secret of a key that was never rotated counts as unused
@@ -158,9 +174,7 @@ export async function replaceUnusedSecret(
   await deleteOldestRevoked(trx, id);
   const { rows } = await sql`
     with unused as materialized (
-      select key_id from key_counters
-      where key_id = ${id} and (has_unused_secret or (has_unused_secret is null and use_count = 0))
-      for no key update
+      select key_id from key_counters where key_id = ${id} and ${isSecretUnused} for no key update
     ),
     retired as (
       insert into retired_secrets (hash, key_id, start, good_until)

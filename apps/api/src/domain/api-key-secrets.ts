@@ -1,6 +1,7 @@
 import { createApiKey } from "@latchkey/auth/key-format";
 import type { Principal } from "@latchkey/auth/verdict";
 import {
+  isUnusedSecret,
   lockApiKey,
   replaceUnusedSecret,
   revokeOldApiKeySecrets,
@@ -64,10 +65,11 @@ export async function reissueSecret(
   const acting = await requireStillActing(trx, edit.origin);
   if (!(issued.isOwnRetry && acting?.keyId === edit.id)) requireStillManageable(acting, edit.id);
   const key = await lockApiKey(trx, edit);
-  if (!key) return undefined;
+  const replaced = { id: edit.id, issuedHash: issued.hash };
+  // A retry that issues no secret isn't limited.
+  if (!key || !(await isUnusedSecret(trx, replaced))) return undefined;
   await requireKeyChangeQuota(trx, edit, quotas);
   const { secret, start, hash } = createApiKey();
-  const replaced = { id: edit.id, issuedHash: issued.hash };
   return await withSavepoint(trx, async () => {
     await recordKeyEvents(trx, { ...edit, reach: [key.workspaceIds] }, [{ action: "key.secret-reissued" }]);
     // Runs after the other changes, because admission waits for the row that it locks.
