@@ -7,6 +7,7 @@ test.each([
   [{ ...custom, choice: "0" }, 0],
   [{ ...custom, choice: "2592000" }, 2_592_000],
   [custom, 5_400],
+  [{ ...custom, unit: "1" }, 90],
   [{ ...custom, amount: "12", unit: "3600" }, 43_200],
   [{ ...custom, amount: " 12 ", unit: "3600" }, 43_200],
   [{ ...custom, amount: "30", unit: "86400" }, 2_592_000],
@@ -17,6 +18,7 @@ test.each([
 
 test.each([
   ["", "60", "Enter a whole number of minutes from 0 to 43,200."],
+  ["2592001", "1", "Enter a whole number of seconds from 0 to 2,592,000."],
   ["43201", "60", "Enter a whole number of minutes from 0 to 43,200."],
   ["1.5", "3600", "Enter a whole number of hours from 0 to 720."],
   ["-1", "86400", "Enter a whole number of days from 0 to 30."],

@@ -13,7 +13,7 @@ export const overlapChoices = [
 ] as const;
 
 /** The units of a custom overlap, by length in seconds. */
-export const overlapUnits = { "60": "minutes", "3600": "hours", "86400": "days" } as const;
+export const overlapUnits = { "1": "seconds", "60": "minutes", "3600": "hours", "86400": "days" } as const;
 
 /** The values of the overlap form: how long the old secret stays valid after a rotation. */
 export interface OverlapValues {
