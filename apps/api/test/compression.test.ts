@@ -103,6 +103,7 @@ test("only lists are compressible, and none of them contains a secret", () => {
     "getApiKeyUsage",
     "listWorkspaces",
     "listMembers",
+    "listAffectedApiKeys",
     "listServiceAccounts",
     "listServiceAccountApiKeys",
     "listInvitations",
@@ -114,6 +115,7 @@ test("only lists are compressible, and none of them contains a secret", () => {
     "listWebhooks",
     "listWebhookDeliveries",
     "listWorkspaceApiKeys",
+    "previewApiKeyPolicy",
     "listAuditEvents",
   ]);
   for (const { method, secrets } of compressible) expect([method, secrets]).toEqual(["GET", undefined]);

@@ -82,6 +82,9 @@ export interface Endpoint {
   readonly openFile?: (raw: RawInput, call: AnyCall) => Promise<StreamedFile>;
 }
 
+/** The members of responses that contain a list. A preview lists `keys`. */
+const listMembers = ["data", "keys"];
+
 /** The body of a response, with only the fields of the response's schema; undefined for no body. */
 export type Answer = Record<string, unknown> | undefined;
 
@@ -121,7 +124,11 @@ export function defineEndpoint<
   return {
     ...facts,
     isCompressible:
-      facts.method === "GET" && !secret && !secrets && schema !== undefined && "data" in schema.shape,
+      facts.method === "GET" &&
+      !secret &&
+      !secrets &&
+      schema !== undefined &&
+      listMembers.some((name) => name in schema.shape),
     ...(authorize
       ? {
           // Admission sets `access` if the declaration requires a permission in a workspace.
