@@ -11,9 +11,9 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-async function get(target: string, headers = `Authorization: Bearer ${secret}`) {
+async function get(target: string, headers = `Authorization: Bearer ${secret}`, method = "GET") {
   const head = `Host: ${new URL(app.baseUrl).host}\r\n${headers}\r\nConnection: close`;
-  const { status, body } = await sendRaw(app.baseUrl, `GET ${target} HTTP/1.1\r\n${head}\r\n\r\n`);
+  const { status, body } = await sendRaw(app.baseUrl, `${method} ${target} HTTP/1.1\r\n${head}\r\n\r\n`);
   const { error } = JSON.parse(body);
   return [status, error.code, error.message];
 }
@@ -31,6 +31,15 @@ describe.each(["/open/me", "/open/nowhere", "/trpc/session.current", "/sign-in",
     test("has at most 50 parameters", async () => {
       expect(await get(`${path}?${"a&".repeat(50)}a`)).toEqual(tooMany);
     });
+  },
+);
+
+test.each(["/open/keys/verify", "/open/keys/verify-batch"])(
+  "the query string of a verification at %s has the same limits",
+  async (path) => {
+    const post = (query: string) => get(`${path}?${query}`, undefined, "POST");
+    expect(await post(`input=${"x".repeat(4_091)}`)).toEqual(tooLong);
+    expect(await post(`${"a&".repeat(50)}a`)).toEqual(tooMany);
   },
 );
 
