@@ -53,6 +53,7 @@ const field = {
     "192.0.2.7",
     "::ffff:192.0.2.7",
     "2001:db8::1",
+    "fe80::1%eth0",
     "192.0.2",
     ...around(maxLength.ipAddress),
   ),

@@ -95,7 +95,7 @@ export const verificationRequest = z.strictObject({
     .max(maxLength.ipAddress)
     .refine((text) => isIP(text) !== 0, customIssue("invalid_format", "must be an IP address"))
     .meta({
-      pattern: "^[0-9A-Fa-f:.]+$",
+      pattern: "^[0-9A-Fa-f:.]+(%[0-9A-Za-z.:-]+)?$",
       description: "The IP address of the consumer. A key with IP ranges is rejected without it.",
       example: "192.0.2.7",
     })

@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import { endpoints } from "../src/open/endpoints.ts";
 import { createOpenApiDocument } from "../src/open/openapi-document.ts";
 import { outcomes } from "../src/presenters/usage-bucket.ts";
+import { readVerification } from "../src/read-verification.ts";
 import { createResponseCheck } from "./openapi-check.ts";
 
 interface Schema {
@@ -221,14 +222,24 @@ test("403 and 404 are described for keys under /api-keys, and for workspaces els
       const describe = (status: string) =>
         document.components.responses[responses[status]?.$ref?.split("/").at(-1) ?? ""]?.description;
       const isAboutKey = path.startsWith("/api-keys/");
-      expect(describe("403")).toContain(
-        isAboutKey ? "belongs to another user" : "isn't a member of the workspace",
-      );
+      const forbidden = isAboutKey ? "belongs to another user" : "isn't a member of the workspace";
+      expect(describe("403")).toContain(path.endsWith("/current/revoke") ? "already revoked" : forbidden);
       if (responses["404"])
         expect(describe("404")).toContain(isAboutKey ? "has been deleted" : "The workspace has");
     }
   }
 });
+
+test.each(["192.0.2.7", "::ffff:192.0.2.7", "fe80::1%eth0", "fe80::1%en-0.1"])(
+  "the document allows the client IP address %s, as the server does",
+  (clientIp) => {
+    const verify = operations.find(({ operationId }) => operationId === "verifyKey");
+    const { schema } = verify?.requestBody?.content["application/json"] ?? {};
+    const properties = document.components.schemas[schema?.$ref?.split("/").at(-1) ?? ""]?.properties;
+    expect(clientIp).toMatch(new RegExp((schema?.properties ?? properties)?.clientIp?.pattern ?? "^$"));
+    expect(readVerification({ key: "acme_1", clientIp })).toBeDefined();
+  },
+);
 
 test("422 has an example with an expands_access issue", () => {
   const update = operations.find(({ operationId }) => operationId === "updateApiKey");

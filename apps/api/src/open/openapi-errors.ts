@@ -1,60 +1,9 @@
-import {
-  type ErrorCode,
-  errorCatalog,
-  type Issue,
-  type IssueCode,
-  issueCatalog,
-  maxIssues,
-  maxMessageLength,
-  maxPathLength,
-} from "@latchkey/errors";
-import { maxLength } from "@latchkey/limits";
-import { z } from "zod";
+import { type ErrorCode, errorCatalog, type Issue } from "@latchkey/errors";
 import type { ZodOpenApiResponseObject } from "zod-openapi";
 import type { Endpoint } from "../http/endpoint.ts";
 import { maxOpenExports } from "../http/open-exports.ts";
-import { shownText, shownUrl } from "../schemas.ts";
+import { errorSchema } from "./openapi-error-schema.ts";
 import { describeHeaders, type HeaderName, readsIfMatch } from "./openapi-headers.ts";
-
-const issue = z
-  .object({
-    path: shownText(maxPathLength).meta({
-      description: "The field (`name` or `items.0.id`), query parameter or header. Empty for the whole body.",
-    }),
-    code: z
-      .enum(Object.keys(issueCatalog) as [IssueCode, ...IssueCode[]]) // The keys of the catalog are the codes.
-      .meta({
-        description: `The reason for the rejection. More codes may be added.\n\n${listOf(issueCatalog)}`,
-      }),
-    message: shownText(maxMessageLength).meta({ description: "Human-readable message. It may change." }),
-  })
-  .meta({ id: "Issue" });
-
-const error = z
-  .object({
-    error: z.object({
-      code: z.enum(Object.keys(errorCatalog) as [ErrorCode, ...ErrorCode[]]), // The keys of the catalog are the codes.
-      message: shownText(maxMessageLength),
-      requestId: shownText(maxLength.requestId).meta({
-        description: "The response's `X-Request-Id`. Include it in support requests.",
-      }),
-      documentationUrl: shownUrl.meta({ description: "The page that explains the code." }),
-      issues: z.array(issue).max(maxIssues).optional().meta({
-        description:
-          "With `BAD_REQUEST` and `UNPROCESSABLE_CONTENT`, the invalid fields, one issue per field. With `CONFLICT`, the field that the current state doesn't allow, if there is one. With `FORBIDDEN`, the issue `workspace_disabled` if the workspace is disabled and nothing else is wrong; otherwise none.",
-      }),
-      omittedIssues: z.int().min(1).optional().meta({
-        description: "Number of further issues. Present only if some are omitted.",
-      }),
-    }),
-  })
-  .meta({ id: "Error" });
-
-function listOf(meanings: Readonly<Record<string, string>>): string {
-  return Object.entries(meanings)
-    .map(([code, meaning]) => `- \`${code}\`: ${meaning}`)
-    .join("\n");
-}
 
 /** One way to fail. Several can have the same status, and some the same code. */
 interface Failure {
@@ -144,9 +93,19 @@ const keyFailures: Partial<Record<ErrorCode, Partial<Failure>>> = {
   FORBIDDEN: {
     name: "KeyForbidden",
     description:
-      "The request's key isn't valid; or it is a restricted key, which can manage only itself; or the request has an old secret, which can't change keys; or the key in the path belongs to another user or never existed. The response doesn't say which.",
+      "The request's key isn't valid; or it is a restricted key, which can manage only itself; or the request has an old secret, which can only revoke old secrets and retry the rotation that replaced it; or the key in the path belongs to another user or never existed. The response doesn't say which.",
   },
   NOT_FOUND: { name: "KeyDeleted", description: "The key belonged to the same user and has been deleted." },
+};
+
+/** The meaning of codes for `revokeCurrentApiKey`, which accepts an old secret, and whose path names no key. */
+const currentKeyFailures: typeof keyFailures = {
+  ...keyFailures,
+  FORBIDDEN: {
+    name: "CurrentKeyForbidden",
+    description:
+      "The request's key is unknown, disabled, expired or already revoked, or its restrictions don't allow the request. The response doesn't say which.",
+  },
 };
 
 const rateLimited =
@@ -264,7 +223,8 @@ export function describeErrors(endpoint: Endpoint): ErrorResponse[] {
 
 function describeCode(code: ErrorCode, { path, operationId }: Endpoint): Failure {
   const name = code.toLowerCase().replace(/(?:^|_)(\w)/g, (_match, letter: string) => letter.toUpperCase());
-  const special = path.startsWith("/api-keys/") ? keyFailures[code] : undefined;
+  const ofKey = operationId === "revokeCurrentApiKey" ? currentKeyFailures : keyFailures;
+  const special = path.startsWith("/api-keys/") ? ofKey[code] : undefined;
   const limited = code === "TOO_MANY_REQUESTS" ? limitedOperations[operationId] : undefined;
   const conflict =
     code === "CONFLICT" && operationId === "changeIssuedKeyCredits" ? balanceConflict : undefined;
@@ -286,7 +246,7 @@ function describeResponse(failuresOfStatus: readonly Failure[]): ZodOpenApiRespo
   return {
     description: failuresOfStatus.map(({ code, description }) => `\`${code}\`: ${description}`).join("\n\n"),
     headers: describeHeaders(required, optional),
-    content: { "application/json": { schema: error, examples: Object.fromEntries(examples) } },
+    content: { "application/json": { schema: errorSchema, examples: Object.fromEntries(examples) } },
   };
 }
 
