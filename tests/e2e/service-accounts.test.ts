@@ -98,6 +98,7 @@ test("rotates and disables its key on the key’s page", async () => {
   await scrollUntil(rejected.getByRole("link"));
   await rejected.getByRole("link").click();
   await ada.getByRole("heading", { level: 1, name: "Why this request was rejected" }).waitFor();
+  await ada.getByRole("link", { name: "Deploys" }).waitFor();
   const explanation = ada.getByRole("region", { name: "What happened" });
   await explanation.getByRole("link", { name: "Pipeline" }).click();
   await ada.getByRole("heading", { level: 1, name: "Pipeline" }).waitFor();

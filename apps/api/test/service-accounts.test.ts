@@ -439,13 +439,17 @@ test("rejected requests are explained in terms of the service account", async ()
   await expect
     .poll(() => client.keyHistory.refusals.query({ id: keyId }))
     .toMatchObject([{ reason: "user-disabled", explanation }]);
+  const { name } = await client.serviceAccounts.get.query({ workspaceId: team.id, userId });
+  const serviceAccount = { userId, name, workspaceId: team.id };
   // Those who may see the key also find the explanation by the request ID.
   const requestId = crypto.randomUUID();
   await send(secret, ["GET", "/me"], undefined, { "X-Request-Id": requestId });
   const find = (reader: Person) => reader.client.keyHistory.explainRequest.query({ requestId });
   await expect
     .poll(() => find(team.owner))
-    .toMatchObject([{ reason: "user-disabled", explanation, key: { id: keyId, name: "Pipeline" } }]);
+    .toMatchObject([
+      { reason: "user-disabled", explanation, key: { id: keyId, name: "Pipeline", serviceAccount } },
+    ]);
   expect(await find(await join(app, team, "admin"))).toHaveLength(1);
   expect(await find(await join(app, team, "member"))).toEqual([]);
   expect(await find((await addTeam(app)).owner)).toEqual([]);

@@ -379,7 +379,11 @@ test("explains a rejected request only to the owner of its key, even after the k
   const find = (reader: UserId) =>
     asUser(database.db, reader, (trx) => findRejectionsOfMember(trx, reader, requestId));
   expect(await find(userId)).toEqual([
-    { ...rejection, keyName: "mine", isKeyDeleted: true, ownerKind: "person", serviceWorkspaceId: null },
+    {
+      ...rejection,
+      ...{ keyName: "mine", isKeyDeleted: true },
+      ...{ ownerId: userId, ownerName: expect.any(String), ownerKind: "person", serviceWorkspaceId: null },
+    },
   ]);
   expect(await find(stranger)).toMatchObject([{ keyName: "theirs", isKeyDeleted: false }]);
   expect(await find(await addUser())).toEqual([]);
@@ -405,7 +409,10 @@ test("finds a rejected request with a service account's key only for members of 
   const find = (reader: UserId) =>
     asUser(database.db, reader, (trx) => findRejectionsOfMember(trx, reader, rejection.requestId));
   expect(await find(member)).toMatchObject([
-    { ...rejection, ownerKind: "service_account", serviceWorkspaceId: workspaceId },
+    {
+      ...rejection,
+      ...{ ownerId: serviceAccount, ownerKind: "service_account", serviceWorkspaceId: workspaceId },
+    },
   ]);
   expect(await find(stranger)).toEqual([]);
 });

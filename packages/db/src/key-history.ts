@@ -114,6 +114,8 @@ export interface FoundRejection extends KeyRejection {
   readonly keyId: KeyId;
   readonly keyName: string;
   readonly isKeyDeleted: boolean;
+  readonly ownerId: UserId;
+  readonly ownerName: string;
   readonly ownerKind: UserKind;
   /** The workspace of the service account that owns the key. Null for a key of the user. */
   readonly serviceWorkspaceId: WorkspaceId | null;
@@ -137,7 +139,8 @@ export async function findRejectionsOfMember(
         .onRef("members.workspace_id", "=", "users.service_workspace_id")
         .on("members.user_id", "=", userId),
     )
-    .select(["api_keys.id as keyId", "api_keys.name as keyName", selectUserKind().as("ownerKind")])
+    .select(["api_keys.id as keyId", "api_keys.name as keyName"])
+    .select(["users.id as ownerId", "users.name as ownerName", selectUserKind().as("ownerKind")])
     .select(sql<boolean>`api_keys.deleted_at is not null`.as("isKeyDeleted"))
     .select("members.workspace_id as serviceWorkspaceId")
     .where("key_refusals.request_id", "=", requestId)

@@ -2,7 +2,7 @@ import { apiKeyLength, apiKeyStartLength } from "@latchkey/auth/key-format";
 import { permissions } from "@latchkey/auth/permissions";
 import { maxValidFormerSecrets } from "@latchkey/db/api-key-changes";
 import type { ApiKey } from "@latchkey/db/api-keys";
-import { encodeId } from "@latchkey/db/ids";
+import { encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import type { SettingName } from "@latchkey/db/key-settings";
 import { maxLength, restrictionLimits } from "@latchkey/limits";
 import { z } from "zod";
@@ -186,11 +186,24 @@ export function presentManagedKey(key: ListedKey, { userId, serviceAccount }: Ma
     ...presentKey(key),
     isRateLimited: key.isRateLimited,
     serviceAccount: serviceAccount
-      ? {
-          userId: encodeId("user", userId),
+      ? presentOwningAccount({
+          userId,
           name: serviceAccount.name,
-          workspaceId: encodeId("workspace", serviceAccount.scope.workspaceId),
-        }
+          workspaceId: serviceAccount.scope.workspaceId,
+        })
       : null,
+  };
+}
+
+/** The service account that owns a key, for the web app. */
+export function presentOwningAccount(account: {
+  readonly userId: UserId;
+  readonly name: string;
+  readonly workspaceId: WorkspaceId;
+}) {
+  return {
+    userId: encodeId("user", account.userId),
+    name: account.name,
+    workspaceId: encodeId("workspace", account.workspaceId),
   };
 }

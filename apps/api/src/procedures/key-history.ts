@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import type { InspectedKey } from "@latchkey/auth/inspection";
 import { encodeId } from "@latchkey/db/ids";
-import type { KeyRejection } from "@latchkey/db/key-history";
+import type { FoundRejection, KeyRejection } from "@latchkey/db/key-history";
 import { listKeyAddresses, listKeyRejections, readKeyUsageInBuckets } from "@latchkey/db/key-history";
 import type { UserKind } from "@latchkey/db/user-kind";
 import { asUser } from "@latchkey/db/workspace-scope";
@@ -21,6 +21,7 @@ import {
   usageBuckets,
   usagePeriod,
 } from "../key-fields.ts";
+import { presentOwningAccount } from "../presenters/api-key.ts";
 import { presentUsage, presentUsageBucket } from "../presenters/usage-bucket.ts";
 import { readableKeyProcedure } from "./key-procedures.ts";
 import { type Context, createRouter, sessionProcedure } from "./trpc.ts";
@@ -92,11 +93,7 @@ export const keyHistoryRouter = createRouter({
       const rejections = await ctx.read((db) => findReadableRejections(db, reader, requestId));
       return rejections.map((rejection) => ({
         ...presentRejection(rejection, rejection.ownerKind),
-        key: {
-          id: encodeId("key", rejection.keyId),
-          name: rejection.keyName,
-          isDeleted: rejection.isKeyDeleted,
-        },
+        key: presentRejectedKey(rejection),
       }));
     }),
 
@@ -135,6 +132,16 @@ function presentVerdict({ keyId, ...verdict }: Explanation) {
 
 function kindOf({ serviceAccount }: ManagedKeyOwner): UserKind {
   return serviceAccount ? "service_account" : "person";
+}
+
+function presentRejectedKey(rejection: FoundRejection) {
+  const { ownerId: userId, ownerName: name, serviceWorkspaceId: workspaceId } = rejection;
+  return {
+    id: encodeId("key", rejection.keyId),
+    name: rejection.keyName,
+    isDeleted: rejection.isKeyDeleted,
+    serviceAccount: workspaceId ? presentOwningAccount({ userId, name, workspaceId }) : null,
+  };
 }
 
 function presentRejection(

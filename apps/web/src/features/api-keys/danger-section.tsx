@@ -4,12 +4,12 @@ import type { ReactElement } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
 import rowClasses from "../../ui/danger-rows.module.css";
 import { DeleteRow } from "../../ui/delete-row.tsx";
+import { useServiceAccount } from "../../ui/key-owner-link.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { Section } from "../../ui/section.tsx";
 import { StatusRow } from "../../ui/status-row.tsx";
 import { DisableDialog } from "./disable-dialog.tsx";
 import { EnableDialog } from "./enable-dialog.tsx";
-import { useServiceAccount } from "./key-owner-link.tsx";
 
 const deleteApiKeyDialog = {
   load: () => import("./delete-api-key-dialog.tsx").then((module) => module.DeleteApiKeyDialog),

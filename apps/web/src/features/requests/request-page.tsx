@@ -9,6 +9,7 @@ import { describeElapsed, describeExactly } from "../../ui/elapsed.ts";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { KeyOwnerLink } from "../../ui/key-owner-link.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { useNow } from "../../ui/use-now.ts";
@@ -31,7 +32,7 @@ export function RequestPage(): ReactElement {
     <>
       <PageHeader
         title={hasRateLimited ? "Why this request was rate limited" : "Why this request was rejected"}
-        parent={<Link to="/account/api-keys">Your API keys</Link>}
+        parent={<KeyOwnerLink apiKey={query.data?.[0]?.key ?? { serviceAccount: null }} />}
         explanation={
           <>
             Request <code className={classes.id}>{requestId}</code>
