@@ -70,7 +70,7 @@ function isShared(path: string): boolean {
   if (tableStyles.test(path)) return true;
   return (
     /\/src\/(app|ui|server)\/|api-keys\/(last-use|key-status-badges)/.test(path) &&
-    !/node_modules|bulk-dialog|code-field|confirm-(actions|modal)|describe-rejection|describe-violation|drawer|field-rules|form-(actions|dialog)|ip-range-lines|issued-secrets|last-use-hour|ownership-transfer|palette|passkeys|password-dialog|recent-hours|refresh-session|revoke-secrets-dialog|role-select|run-bulk-change|second-factor-required|rejections-table|secret-field|save-file|sparkline|toast-list|use-commands|verdict\.module|workspace-(disabled|obstacle-page)/.test(
+    !/node_modules|bulk-dialog|code-field|confirm-(actions|modal)|describe-rejection|describe-violation|drawer|field-rules|form-(actions|dialog)|ip-range-lines|issued-secrets|key-owner-link|last-use-hour|ownership-transfer|palette|passkeys|password-dialog|recent-hours|refresh-session|revoke-secrets-dialog|role-select|run-bulk-change|second-factor-required|rejections-table|secret-field|save-file|sparkline|toast-list|use-commands|verdict\.module|workspace-(disabled|obstacle-page)/.test(
       path,
     ) &&
     ![
