@@ -123,9 +123,15 @@ test("backs up an instance under load, to a file that only its owner can read", 
   expect(text).not.toContain((await readFile(join(instance.dataDirectory, "auth-secret"), "utf8")).trim());
 });
 
-test("prints aligned text without --json", async () => {
-  const text = expectText(await instance.command(["backup", join(instance.directory, "text.backup")]));
-  expect(text).toMatch(/^File {6}\S+text\.backup\nSnapshot {2}\S+Z\nRows {6}\d+\nSize {6}\d+ bytes\n$/);
+test("prints aligned text without --json, and warns about variables that have no effect", async () => {
+  const args = ["backup", join(instance.directory, "text.backup")];
+  const variables = { DATA_DIR: instance.dataDirectory, DATABASE_URI: "postgres://elsewhere/latchkey" };
+  const { status, stdout, stderr } = await runCommandInProcess(args, variables);
+  expect({ status, stderr }).toEqual({
+    status: 0,
+    stderr: "Warning: The environment variable DATABASE_URI has no effect; did you mean DATABASE_URL?\n",
+  });
+  expect(stdout).toMatch(/^File {6}\S+text\.backup\nSnapshot {2}\S+Z\nRows {6}\d+\nSize {6}\d+ bytes\n$/);
 });
 
 test("after a restore elsewhere, keys work, users can sign in, and counts are consistent", async () => {

@@ -142,7 +142,7 @@ test("on a schema of an earlier version, a command migrates it and says so, unle
       status: 0,
       stdout: "No users.\n",
       stderr: expect.stringMatching(
-        /^Migrated the schema: 0061-[^\n]+\.\nWarning: The environment variable DATABASE_URI has no effect; [^\n]+\n$/,
+        /^Warning: The environment variable DATABASE_URI has no effect; [^\n]+\nMigrated the schema: 0061-[^\n]+\.\n$/,
       ),
     });
   } finally {

@@ -1,7 +1,9 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { request } from "node:http";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
@@ -10,7 +12,8 @@ import { findFreePort } from "@latchkey/db/testing/free-port";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { env } from "../env.ts";
 import { createKey, signUp } from "../support/account.ts";
-import { eventually, findPostmaster, isAlive } from "../support/postmaster.ts";
+import { holdLocks } from "../support/inspection.ts";
+import { connectionTo, eventually, findPostmaster, isAlive } from "../support/postmaster.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
 import { bareEnvironment, projectRoot, spawnNode } from "../support/product.ts";
 import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
@@ -175,29 +178,69 @@ const namespace = [
   ...["--pid", "--fork", "--mount-proc", "--kill-child"],
 ];
 
-/** Runs a command as process 1 of a namespace, as in a container; as an ordinary process if that isn't permitted. */
-async function inNamespace(command: readonly string[]): Promise<readonly string[]> {
-  const [file = "", ...args] = namespace;
-  const isPermitted = await promisify(execFile)(file, [...args, "true"]).then(
-    () => true,
-    () => false,
-  );
-  console.info(isPermitted ? "process 1 of a namespace" : "no namespaces here: an ordinary process");
-  return isPermitted ? [...namespace, ...command] : command;
+const [unshare = "", ...unshareArguments] = namespace;
+const canUnshare = await promisify(execFile)(unshare, [...unshareArguments, "true"]).then(
+  () => true,
+  () => false,
+);
+/** How these tests run a command. Their names say it, so that a report shows what a machine without namespaces hasn't tested. */
+const role = canUnshare
+  ? "as process 1 of a container"
+  : "as an ordinary process, because this machine permits no namespaces";
+
+/** The command line that runs a command as process 1 of a namespace, as in a container; the command itself if that isn't permitted. */
+function inNamespace(command: readonly string[]): readonly string[] {
+  return canUnshare ? [...namespace, ...command] : command;
+}
+
+/** The process ID of a command that was started with `inNamespace`. */
+async function findContained(child: ChildProcess): Promise<number> {
+  // Process 1 of the namespace is the child of `unshare`.
+  const [first] = canUnshare ? await listDescendants(pidOf(child)) : [pidOf(child)];
+  if (first === undefined) throw new Error("The namespace has no process.");
+  return first;
 }
 
 test.each([
   ["npx", npx],
   ["the command for supervisors", server],
-])("so does SIGTERM to %s as process 1 of a container", async (_what, command) => {
-  const contained = await inNamespace(command);
-  const { child, url } = await start(contained);
+])(`so does SIGTERM to %s ${role}`, async (_what, command) => {
+  const { child, url } = await start(inNamespace(command));
   const exited = once(child, "close");
-  // Process 1 of the namespace is the child of `unshare`.
-  const [first] = contained === command ? [pidOf(child)] : await listDescendants(pidOf(child));
-  if (first === undefined) throw new Error("The namespace has no process.");
-  await expectCleanStop(url, first, exited);
+  await expectCleanStop(url, await findContained(child), exited);
   expect(await exited).toEqual([0, null]);
+});
+
+test(`an interrupted command fails ${role}`, async () => {
+  const node = await instance.start();
+  const { user, password, host } = await connectionTo(instance.cluster);
+  // The backup waits for this lock before its snapshot.
+  const locks = await holdLocks(
+    await connectionTo(instance.cluster),
+    "lock table audit_events in access exclusive mode",
+  );
+  const path = join(instance.directory, "interrupted.backup");
+  const [file = "", ...args] = inNamespace([
+    process.execPath,
+    ...["apps/api/src/cli/latchkey.ts", "backup", path],
+  ]);
+  // With a URL, because the PID in the file of the embedded Postgres belongs to another namespace.
+  const url = `postgres://${user}:${encodeURIComponent(password)}@${encodeURIComponent(host)}/latchkey`;
+  const child = spawn(file, args, {
+    cwd: projectRoot,
+    env: { ...bareEnvironment, DATABASE_URL: url },
+    stdio: "ignore",
+    detached: true,
+  });
+  started = child;
+  const exited = once(child, "close");
+  await eventually("the backup is written", async () => existsSync(`${path}.partial`) || hasExited(child));
+  process.kill(await findContained(child), "SIGTERM");
+  // The kernel discards a signal that process 1 doesn't handle, so it exits with the status that shells give a terminated process.
+  expect(await exited).toEqual(canUnshare ? [128 + constants.signals.SIGTERM, null] : [null, "SIGTERM"]);
+  expect(existsSync(`${path}.partial`)).toBe(false);
+  await locks.release();
+  await node.stop();
 });
 
 test("SIGTERM stops a node, and its Postgres, after the readers of its output have ended", async () => {

@@ -183,6 +183,27 @@ test.each([
   expect(() => readEnv({ [name]: value })).toThrow(new RegExp(`^${name} must `));
 });
 
+test.each([
+  "statement_timeout",
+  "lock_timeout",
+  "query_timeout",
+  "idle_in_transaction_session_timeout",
+  "application_name",
+])("rejects a database URL with %s, which would replace Latchkey's", (name) => {
+  const url = `postgres://user@db.example.com/latchkey?sslmode=verify-full&${name}=1`;
+  expect(() => readEnv({ DATABASE_URL: url })).toThrow(
+    new EnvError(`DATABASE_URL must not have the parameter \`${name}\`, which Latchkey sets itself.`),
+  );
+});
+
+test.each([
+  "postgres://user@db.example.com/latchkey?sslmode=verify-full&sslrootcert=/etc/ssl/ca.pem",
+  "postgres://user@%2Fvar%2Frun%2Fpostgresql/latchkey",
+  "postgres:///latchkey?host=/var/run/postgresql",
+])("accepts the database URL %s", (url) => {
+  expect(readEnv({ DATABASE_URL: url }).databaseUrl).toBe(url);
+});
+
 test("rejects a database URL with options, which would replace Latchkey's", () => {
   const url = "postgres://user@db.example.com/latchkey?options=-c%20search_path%3Dx";
   expect(() => readEnv({ DATABASE_URL: url, AUTH_SECRET: "a".repeat(32) })).toThrow(
@@ -205,6 +226,15 @@ test.each([
     "postgres://ada:100%fish@db.example.com/latchkey",
     'must not contain "%" other than as percent-encoding: write it as "%25".',
   ],
+  ...[
+    "postgres://latchkey:12/fish@db/latchkey",
+    "postgres://latchkey:/fish@db/latchkey",
+    "postgres://latchkey:12?fish@db/latchkey",
+    "postgres://latchkey:a@12/fish@db/latchkey",
+  ].map((url) => [
+    url,
+    'must not contain "@" after the host: write "/", "?" and "@" in a password as "%2F", "%3F" and "%40".',
+  ]),
 ])("names the unescaped character of a database URL, without the URL: %s", (url, message) => {
   expect(() => readEnv({ DATABASE_URL: url })).toThrow(new EnvError(`DATABASE_URL ${message}`));
 });

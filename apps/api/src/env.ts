@@ -184,7 +184,7 @@ const schema = z.object({
  */
 export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
   const { variables: resolved, faults, sourceOf } = readFileVariables(variables, projectRoot);
-  const { data, error } = schema.safeParse(faults.length > 0 ? {} : resolved);
+  const { data, error } = schema.safeParse(resolved);
   if (error || faults.length > 0) {
     const issues = error?.issues.map((issue) => `${sourceOf(issue.path.join("."))} ${issue.message}`) ?? [];
     throw new EnvError(`${[...faults, ...issues].join("; ")}.`);

@@ -57,6 +57,16 @@ test("names a file that is missing, can't be read or is empty", () => {
   expectFault({ AUTH_SECRET_FILE: empty }, `AUTH_SECRET_FILE names an empty file: ${empty}.`);
 });
 
+test("names every other invalid variable too", () => {
+  const missing = join(directory, "missing");
+  expectFault(
+    { DATABASE_URL_FILE: missing, AUTH_SECRET: "short", AUTH_SECRET_FILE: write(secret), PORT: "http" },
+    "AUTH_SECRET and AUTH_SECRET_FILE are both set: set only one of them; " +
+      `DATABASE_URL_FILE names a file that can't be read: ${missing} (ENOENT); ` +
+      "PORT must be a number from 0 to 65535.",
+  );
+});
+
 test("names the variable of a file with an invalid value, without the value", () => {
   expectFault(
     { AUTH_SECRET_FILE: write("swordfish") },

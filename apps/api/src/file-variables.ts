@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 /** Variables whose value can be read from a file, for secret managers that mount files. */
 export const fileVariables = ["AUTH_SECRET", "DATABASE_URL", "OIDC_CLIENT_SECRET", "SMTP_URL"] as const;
 
-/** The variables with each `<name>_FILE` resolved. */
+/** The variables with each `<name>_FILE` resolved. A variable with an error has no value. */
 export interface ResolvedVariables {
   readonly variables: NodeJS.ProcessEnv;
   /** The errors. Each begins with the name of a variable. */
@@ -25,6 +25,7 @@ export function readFileVariables(variables: NodeJS.ProcessEnv, directory: strin
     sources.set(name, source);
     if (variables[name]) {
       faults.push(`${name} and ${source} are both set: set only one of them`);
+      delete resolved[name];
       continue;
     }
     try {

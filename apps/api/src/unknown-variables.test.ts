@@ -15,6 +15,7 @@ test.each([
   ["PORTS", "PORT"],
   ["LATCHKEY_PORT", "PORT"],
   ["LATCHKEY_DATABASE_URL", "DATABASE_URL"],
+  ["LATCHKEY_MAX_SERVICE_ACCOUNTS_PER_WORKSPACE", "MAX_SERVICE_ACCOUNTS_PER_WORKSPACE"],
   ["latchkey_host", "HOST"],
 ])("warns about %s, and names %s", (name, meant) => {
   expect(warningsOf({ [name]: "4000" })).toEqual([
@@ -38,14 +39,19 @@ test("doesn't warn about Latchkey's variables, empty ones and common environment
   expect(warningsOf(Object.fromEntries(usual.split(" ").map((name) => [name, "x"])))).toEqual([]);
 });
 
-test("doesn't warn about variables that Kubernetes sets for a service named latchkey", () => {
-  const variables = {
-    LATCHKEY_SERVICE_HOST: "10.0.0.7",
-    LATCHKEY_SERVICE_PORT: "4000",
-    LATCHKEY_SERVICE_PORT_HTTP: "4000",
-    LATCHKEY_PORT: "tcp://10.0.0.7:4000",
-    LATCHKEY_PORT_4000_TCP: "tcp://10.0.0.7:4000",
-    LATCHKEY_PORT_4000_TCP_ADDR: "10.0.0.7",
-  };
-  expect(warningsOf(variables)).toEqual([]);
-});
+test.each(["LATCHKEY", "LATCHKEY_DB", "LATCHKEY_2_READ_REPLICA"])(
+  "doesn't warn about variables that Kubernetes sets for a service whose name begins with latchkey: %s",
+  (service) => {
+    const variables = {
+      [`${service}_SERVICE_HOST`]: "10.0.0.7",
+      [`${service}_SERVICE_PORT`]: "4000",
+      [`${service}_SERVICE_PORT_HTTP`]: "4000",
+      [`${service}_PORT`]: "tcp://10.0.0.7:4000",
+      [`${service}_PORT_4000_TCP`]: "tcp://10.0.0.7:4000",
+      [`${service}_PORT_4000_TCP_PROTO`]: "tcp",
+      [`${service}_PORT_4000_TCP_PORT`]: "4000",
+      [`${service}_PORT_4000_TCP_ADDR`]: "10.0.0.7",
+    };
+    expect(warningsOf(variables)).toEqual([]);
+  },
+);

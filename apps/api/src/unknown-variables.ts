@@ -7,8 +7,8 @@ export interface UnknownVariable {
 
 const prefix = "LATCHKEY_";
 
-/** Variables that Kubernetes sets in every container of a namespace with a service called "latchkey". */
-const serviceName = /^LATCHKEY_(SERVICE_(HOST|PORT)|PORT_\d)/;
+/** Variables that Kubernetes sets in every container of a namespace with a service called "latchkey", "latchkey-db" and so on. */
+const serviceName = /^LATCHKEY_(\w+_)?(SERVICE_HOST$|SERVICE_PORT(_|$)|PORT_\d)/;
 const serviceAddress = /^(tcp|udp):\/\//;
 
 /**

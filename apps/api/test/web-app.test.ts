@@ -217,6 +217,16 @@ test("a page rejects POST", async () => {
   expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
 });
 
+test.each(["session.current", "session.signIn", "nowhere"])(
+  "the procedure %s is called with GET or POST only",
+  async (procedure) => {
+    for (const method of ["HEAD", "OPTIONS", "PUT", "PATCH", "DELETE"]) {
+      const response = await fetch(`${app.baseUrl}/trpc/${procedure}`, { method });
+      expect([method, response.status, response.headers.get("allow")]).toEqual([method, 405, "GET, POST"]);
+    }
+  },
+);
+
 test("pages forbid foreign scripts, inline scripts, framing and content sniffing", async () => {
   const { headers } = await fetch(`${app.baseUrl}/sign-in`);
   expect(headers.get("content-security-policy")?.split(";").sort()).toEqual([

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { sql } from "kysely";
-import pg from "pg";
 import { type DatabaseConnection, openDatabase } from "./connection.ts";
 import { RolesMissingError } from "./database-roles.ts";
+import { findSchema } from "./find-schema.ts";
 import { migrateJobs } from "./jobs/job-schema.ts";
 import {
   addToHistory,
@@ -14,7 +14,6 @@ import {
 import { type Migrations, migrations } from "./migrations.ts";
 import type { Db } from "./schema.ts";
 import { isLockTimeout, isMissingRoleOrPrivilege } from "./sqlstate.ts";
-import { UnsuitableDatabaseError } from "./unsuitable-database-error.ts";
 
 /**
  * How long a migration waits for the lock of a table, in milliseconds, before it pauses and tries again. While it
@@ -87,7 +86,7 @@ export async function migrate(
   });
   const applied: string[] = [];
   try {
-    const schema = await requireSchema(db);
+    const schema = (await findSchema(db)) ?? "public";
     await retryLockTimeouts((attempt) => {
       const isPatient = attempt % patientEvery === 0;
       return applyPending(db, { schema, known, upTo, canCreate, isPatient }, applied);
@@ -187,28 +186,6 @@ async function retryLockTimeouts<Result>(work: (attempt: number) => Promise<Resu
     }
     await delay(pauseMs);
   }
-}
-
-/**
- * Finds the schema of Latchkey's tables.
- * @throws {UnsuitableDatabaseError} if `"$user"` in the search path makes the login use another schema than the roles
- *   that it assumes.
- */
-async function requireSchema(db: Db): Promise<string> {
-  const { rows } = await sql<{ schema: string | null; login: string; database: string; path: string }>`
-    select current_schema()::text as schema, session_user::text as login, current_database()::text as database,
-      current_setting('search_path') as path`.execute(db);
-  const { schema = null, login = "", database = "", path = "" } = rows[0] ?? {};
-  const entries = path.split(",").map((entry) => entry.trim().replace(/^"(.*)"$/, "$1"));
-  if (schema === login && !entries.includes(login)) {
-    const [user, place] = [login, database].map((name) => pg.escapeIdentifier(name));
-    throw new UnsuitableDatabaseError(
-      "schema-named-like-login",
-      `The database has a schema named after its user "${login}". That user would find other tables than the ` +
-        `roles that keep tenants apart; rename the schema, or run: alter role ${user} in database ${place} set search_path = public;`,
-    );
-  }
-  return schema ?? "public";
 }
 
 async function readLogin(db: Db): Promise<string> {

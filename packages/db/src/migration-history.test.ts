@@ -1,5 +1,6 @@
 import { type Kysely, sql } from "kysely";
 import { expect, test } from "vitest";
+import { dumpDatabase } from "./backup/dump-database.ts";
 import type { DatabaseConnection } from "./connection.ts";
 import {
   createEmptyDatabase,
@@ -182,4 +183,15 @@ test("rejects a schema with the name of the login, creates nothing, and gives ad
   expect(rows).toEqual([]);
   await sql.raw(advice).execute(db);
   expect(await migrate(login)).toEqual(Object.keys(migrations));
+});
+
+test("a backup rejects a schema with the name of the login that was created beside Latchkey's tables", async () => {
+  const database = await createMigratedDatabase();
+  const login = await giveDatabase(database, await createOwner(database.db));
+  await sql`create schema authorization ${sql.id(login.user)}`.execute(database.db);
+  const chunks = Array.fromAsync(dumpDatabase(login, { product: "1.2.3-test" }));
+  await expect(chunks).rejects.toMatchObject({
+    kind: "schema-named-like-login",
+    message: expect.stringContaining(`a schema named after its user "${login.user}"`),
+  });
 });

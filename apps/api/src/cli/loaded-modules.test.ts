@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { projectRoot } from "../env.ts";
 
 // A call of the command takes as long as the modules that it loads. These tests bound what is loaded, not the time.
 
@@ -17,23 +18,51 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** Prints the URL of each module that Node loads, before anything else is loaded. */
+/** Prints the URL of each module that Node loads, and the directory of the compile cache, before anything else is loaded. */
 const logLoads = `
-  import { registerHooks } from "node:module";
+  import { getCompileCacheDir, registerHooks } from "node:module";
   import { writeSync } from "node:fs";
-  registerHooks({ load(url, context, next) { writeSync(2, "loaded " + url + "\\n"); return next(url, context); } });`;
+  registerHooks({
+    load(url, context, next) {
+      writeSync(2, "loaded " + url + " " + getCompileCacheDir() + "\\n");
+      return next(url, context);
+    },
+  });`;
 
-/** The packages, and the number of modules, that a command line loads. */
-async function readLoads(args: readonly string[]): Promise<{ packages: string[]; count: number }> {
+interface Loads {
+  readonly packages: readonly string[];
+  /** The number of modules. */
+  readonly count: number;
+  /** The URLs of the modules that are loaded before the compile cache is enabled. */
+  readonly uncached: readonly string[];
+}
+
+/** What a command line loads. */
+async function readLoads(args: readonly string[]): Promise<Loads> {
   const hooks = `data:text/javascript,${encodeURIComponent(logLoads)}`;
   const command = [join(import.meta.dirname, "latchkey.ts"), ...args];
   const env = { DATA_DIR: join(directory, "data"), NODE_OPTIONS: "" };
   const run = promisify(execFile)(process.execPath, ["--import", hooks, ...command], { env });
   const { stderr } = await run.catch((error: { readonly stderr: string }) => error); // It has the output too.
-  const urls = [...stderr.matchAll(/^loaded (\S+)$/gm)].map(([, url = ""]) => url);
-  const packages = urls.map((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1]);
-  return { packages: [...new Set(packages.filter((name) => name !== undefined))].sort(), count: urls.length };
+  const loads = [...stderr.matchAll(/^loaded (\S+) (.+)$/gm)].map(([, url = "", cache = ""]) => ({
+    url,
+    cache,
+  }));
+  const packages = loads.map(({ url }) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1]);
+  return {
+    packages: [...new Set(packages.filter((name) => name !== undefined))].sort(),
+    count: loads.length,
+    uncached: loads.filter(({ cache }) => !cache.startsWith(cacheDirectory)).map(({ url }) => url),
+  };
 }
+
+const cacheDirectory = join(projectRoot, "node_modules/.cache/latchkey");
+
+test("the compiled form of every module is cached, except for those that enable the cache", async () => {
+  const { uncached } = await readLoads(["key", "list"]);
+  const modules = uncached.filter((url) => !url.startsWith("node:"));
+  expect(modules.map((url) => basename(url))).toEqual(["latchkey.ts", "compile-cache.ts"]);
+});
 
 test.each([
   ["--version", ["--version"]],

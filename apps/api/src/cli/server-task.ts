@@ -8,6 +8,7 @@ import { parseInput } from "./parse-input.ts";
 import { print } from "./print.ts";
 import type { Result } from "./result.ts";
 import type { Task } from "./task.ts";
+import { loadEnvWithWarnings } from "./warnings.ts";
 
 /** What a task on a server works on. The schema of its database may be missing or of another version. */
 export interface ServerTaskContext {
@@ -31,9 +32,10 @@ export function defineServerTask<Schema extends z.ZodType, Prepared>(options: {
   readonly perform: (context: ServerTaskContext, prepared: Prepared) => Promise<Result>;
 }): Task {
   const { input: schema, prepare, canCreate, perform } = options;
-  return async (line, { stdout, stderr, loadEnv }) => {
+  return async (line, io) => {
+    const { stdout, stderr } = io;
     const input = parseInput(schema, line);
-    const env = await loadEnv();
+    const env = await loadEnvWithWarnings(io);
     await untilInterrupted(async (interrupted) => {
       const signal = toSignal(interrupted);
       const work = async (): Promise<void> => {

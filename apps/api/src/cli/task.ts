@@ -14,6 +14,7 @@ import { parseInput, type Secret } from "./parse-input.ts";
 import { print } from "./print.ts";
 import { readSecret } from "./read-secret.ts";
 import type { Result } from "./result.ts";
+import { loadEnvWithWarnings, writeWarnings } from "./warnings.ts";
 
 /** The action of a command. Reads the environment only after it has validated the command line. */
 export type Task = (line: CommandLine, io: CommandIo) => Promise<void>;
@@ -54,7 +55,7 @@ export function defineTask<Schema extends z.ZodType>(options: TaskOptions<Schema
   return async (line, io) => {
     const input = parseInput(schema, line, secret && { ...secret, value: await readSecret(io.stdin) });
     await validate?.(input);
-    const env = await io.loadEnv();
+    const env = await loadEnvWithWarnings(io);
     await untilInterrupted(async (interrupted) => {
       const prepared = await prepareDatabase(env, {
         canCreate,
@@ -62,8 +63,9 @@ export function defineTask<Schema extends z.ZodType>(options: TaskOptions<Schema
         onEvent: reportSlowStart(io.stderr),
         signal: toSignal(interrupted),
       });
-      const applied = reportsMigrations ? [] : prepared.applied;
-      for (const note of describePreparation({ ...prepared, applied }, env)) io.stderr.write(`${note}\n`);
+      const change = describeChange(prepared, reportsMigrations);
+      if (change) io.stderr.write(`${change}\n`);
+      writeWarnings(io.stderr, prepared.warnings);
       const db = openDatabase(prepared.connection, {
         applicationName: "latchkey command",
         maxConnections: 1,
@@ -86,9 +88,11 @@ export function defineTask<Schema extends z.ZodType>(options: TaskOptions<Schema
   };
 }
 
-/** What the operator should know about the database and the environment, as lines. */
-function describePreparation({ createdIn, applied, warnings }: PreparedDatabase, env: Env): string[] {
-  const all = [...env.warnings, ...warnings].map((warning) => `Warning: ${warning}`);
-  if (createdIn) return [`Created a Latchkey database in ${createdIn}.`, ...all];
-  return applied.length > 0 ? [`Migrated the schema: ${applied.join(", ")}.`, ...all] : all;
+/** Says what the preparation has changed, unless the result of the command reports it; undefined if nothing. */
+function describeChange(
+  { createdIn, applied }: PreparedDatabase,
+  reportsMigrations: boolean,
+): string | undefined {
+  if (createdIn) return `Created a Latchkey database in ${createdIn}.`;
+  return applied.length > 0 && !reportsMigrations ? `Migrated the schema: ${applied.join(", ")}.` : undefined;
 }

@@ -69,6 +69,10 @@ export function trpcMount({
   const changes = createChangeSemaphore(Math.max(1, services.changeConnections - 1));
   return async (ctx, next) => {
     if (!ctx.path.startsWith(mount)) return await next();
+    // tRPC answers HEAD with 204 before it looks for the procedure, so a proxy that authenticates requests with HEAD and a wrong path
+    // would allow all of them.
+    if (ctx.method !== "GET" && ctx.method !== "POST")
+      throw new AppError("METHOD_NOT_SUPPORTED", { headers: { Allow: "GET, POST" } });
     requireSameOrigin(ctx.method, ctx.headers, services.baseUrl);
     // tRPC also accepts forms, which a page of another site can send without a CORS preflight.
     if (ctx.method === "POST" && ctx.request.type !== "application/json") {

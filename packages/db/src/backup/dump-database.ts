@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
 import type { DatabaseConnection } from "../connection.ts";
+import { findSchema } from "../find-schema.ts";
 import { SchemaMissingError } from "../migrate.ts";
 import { readHistory } from "../migration-history.ts";
 import { type Migrations, migrations } from "../migrations.ts";
@@ -36,6 +37,7 @@ export interface DumpOptions {
  * can read and write while it is made. Its memory is bounded by the largest row.
  * @throws {BackupError} `newer-version`, `unsuitable-schema`, `unsuitable-login`, `silent-database`
  * @throws {SchemaMissingError} if the database has no Latchkey schema.
+ * @throws {UnsuitableDatabaseError} `foreign-migrations-table`, `schema-named-like-login`
  */
 export async function* dumpDatabase(
   connection: DatabaseConnection,
@@ -110,12 +112,12 @@ async function takeSnapshot(
  * Reads what a backup states of the schema, and checks that this version can back it up.
  * @throws {BackupError} `newer-version`, `unsuitable-schema`, `unsuitable-login`
  * @throws {SchemaMissingError} if the database has no Latchkey schema.
+ * @throws {UnsuitableDatabaseError} `foreign-migrations-table`, `schema-named-like-login`
  */
 async function readSchema(db: Db, known: Migrations) {
-  const { rows } = await sql<{ schema: string | null }>`select current_schema()::text as schema`.execute(db);
-  const { schema = null } = rows[0] ?? {};
-  const history = schema === null ? [] : await readHistory(db, schema);
-  if (schema === null || history.length === 0) throw new SchemaMissingError();
+  const schema = await findSchema(db);
+  const history = schema === undefined ? [] : await readHistory(db, schema);
+  if (schema === undefined || history.length === 0) throw new SchemaMissingError();
   const newer = history.find(({ name }) => !(name in known));
   if (newer) {
     throw new BackupError(

@@ -13,8 +13,8 @@ const pauseMs = 100;
 
 /**
  * Checks that no other Latchkey process uses the database: none has a connection to it, or is present on its embedded
- * Postgres. A server that has been idle for a while has no connection, so it is found only with an embedded Postgres.
- * Waits two seconds for a process that has just ended.
+ * Postgres. A server keeps a connection that listens for jobs, even while it is idle. While it has lost its connections, it is found
+ * only with an embedded Postgres. Waits two seconds for a process that has just ended.
  * @throws {BackupError} `database-in-use`
  */
 export async function requireUnused(db: Db, isEmbedded: boolean): Promise<void> {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   chmod,
   cp,
@@ -105,6 +106,29 @@ test("moves a cluster whose parent directories become inaccessible after its cre
   const moved = await open(dataDirectory);
   expectHome(moved.location, dataDirectory);
   await query(moved.connection, "select from kept");
+});
+
+test("names the directory to make accessible if the cluster is on another file system and can't be moved, and leaves nothing behind", async () => {
+  const parent = await makeDirectory();
+  const dataDirectory = await copyStoppedCluster(parent);
+  await chmod(parent, 0o700);
+  const devices = await Promise.all(
+    [parent, dirname(sharedDirectory)].map(async (path) => (await stat(path)).dev),
+  );
+  if (isRoot && devices[0] !== devices[1]) {
+    await expect(openEmbeddedPostgres({ dataDirectory })).rejects.toMatchObject({
+      kind: "not-reachable",
+      message:
+        `The database in ${dataDirectory} cannot be used, because the user that runs Postgres cannot access ${parent}; ` +
+        "give that user access.",
+    });
+    expect(await readdir(dataDirectory)).toEqual(["postgres"]);
+    const hash = createHash("sha256").update(dataDirectory).digest("hex").slice(0, 8);
+    expect((await readdir(sharedDirectory)).filter((name) => name.startsWith(hash))).toEqual([]);
+    await chmod(parent, 0o755);
+  }
+  const postgres = await open(dataDirectory);
+  await query(postgres.connection, "select");
 });
 
 test("names the owner of a cluster that was copied by another user, and moves nothing", async () => {

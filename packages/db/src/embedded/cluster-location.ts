@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { chown, link, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { chown, link, mkdir, mkdtemp, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { createSharedDirectory, sharedDirectory } from "./binaries.ts";
@@ -169,6 +169,7 @@ async function moveOut(dataDirectory: string, account: ServerAccount): Promise<C
   } catch (error) {
     // ENOENT means that another process has just moved it.
     if (errorCode(error) !== "ENOENT") {
+      await removeUnusedHome(dataDirectory, location);
       throw new EmbeddedPostgresError(
         "not-reachable",
         `The database in ${dataDirectory} cannot be used, because ${location.reason}; give that user access.`,
@@ -177,6 +178,17 @@ async function moveOut(dataDirectory: string, account: ServerAccount): Promise<C
     }
   }
   return location;
+}
+
+/**
+ * Removes the record of a home without a cluster, and the home. Otherwise, if the cluster in the data directory were replaced, the next
+ * start would create an empty one in that home.
+ */
+async function removeUnusedHome(dataDirectory: string, { home, cluster }: ClusterLocation): Promise<void> {
+  if (await hasCluster(cluster)) return;
+  await rm(recordPath(dataDirectory), { force: true });
+  // Leaves a home that has other contents.
+  await rmdir(home).catch(() => undefined);
 }
 
 async function canEnter(directory: string, account: ServerAccount): Promise<boolean> {

@@ -8,6 +8,7 @@ import { describeMigrationWarning, withStartErrors } from "../../prepare-databas
 import { commandOrigin } from "../command-origin.ts";
 import { itemOf } from "../result.ts";
 import { defineServerTask } from "../server-task.ts";
+import { writeWarnings } from "../warnings.ts";
 import { addFileToErrors } from "./add-file-to-errors.ts";
 import { openBackupFile } from "./backup-file.ts";
 import { withLoginRole } from "./with-login-role.ts";
@@ -35,7 +36,7 @@ export const restoreTask = defineServerTask({
         header,
         openBackup: backup.read,
         isEmbedded,
-        onWarning: (warning) => stderr.write(`${describeMigrationWarning(warning)}\n`),
+        onWarning: (warning) => writeWarnings(stderr, [describeMigrationWarning(warning)]),
         signal,
       }),
     );
