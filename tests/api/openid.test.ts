@@ -349,6 +349,21 @@ async function link(session: string, subject: string): Promise<Answer> {
   });
 }
 
+test("an identity can't be linked beyond the quota of changes to the account", async () => {
+  const { cookie, email } = await signUp(baseUrl, "changing@example.com");
+  provider.setClaims("changing", { email, isEmailVerified: true });
+  const bucket =
+    "(select sha256(convert_to('account changes of ' || id, 'UTF8')) from users where email = $1)";
+  const insert = `insert into throttle_buckets values (${bucket}, now() + interval '2 hours')`;
+  await database.query(insert, [email]);
+  await database.query("update users set email_verified = true where email = $1", [email]);
+  const tooMany = { code: "TOO_MANY_REQUESTS" };
+  expect(await link(cookie, "changing")).toMatchObject(tooMany);
+  expect(await enter("changing")).toMatchObject(tooMany);
+  await database.query(`delete from throttle_buckets where digest = ${bucket}`, [email]);
+  expect(await link(cookie, "changing")).toMatchObject({ status: 200 });
+});
+
 test("unlinking an identity ends the sessions and the pending sign-ins that it opened", async () => {
   const account = await signUp(baseUrl, "victim@example.com");
   const call = (path: string, input: unknown = {}, cookie = account.cookie) =>

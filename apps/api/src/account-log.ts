@@ -3,19 +3,25 @@ import type { Logger } from "pino";
 import type { SignInEvent } from "./domain/sign-in-event.ts";
 import type { EventLog } from "./event-log/event-log.ts";
 
-const throttledMessages = {
+/** Events that are counted instead of logged one by one. */
+const countedMessages = {
   "sign-in-throttled": "sign-ins were throttled",
   "code-throttled": "codes of second factors were throttled",
   "sign-up-throttled": "sign-ups were throttled",
+  "passkey-rejected": "sign-ins with unknown passkeys failed",
+  "openid-failed": "the OpenID provider could not be used",
 } as const;
 
 /**
  * Logs sign-ins, sign-ups and their failures, with IDs and without email addresses: an email address without an account
  * may be a password typed into the wrong field. Failed sign-ins get a line each, so that other programs can block their
- * IP addresses; throttling and the password queue bound how many there are. A caller can make any number of throttled
- * attempts, so they are only counted.
+ * IP addresses; throttling, the password queue and the quota of sign-ins bound how many there are. None of them bounds how many
+ * attempts are throttled, or how many invented responses of passkeys and failures of OpenID come from many networks, so these
+ * events are only counted.
  */
 export function createAccountLog(log: Logger, events: EventLog): (event: SignInEvent) => void {
+  const count = (kind: keyof typeof countedMessages, facts: object): void =>
+    events.count({ kind, level: "warn", message: countedMessages[kind], facts });
   return (event) => {
     const { kind, ...facts } = event;
     switch (event.kind) {
@@ -27,24 +33,18 @@ export function createAccountLog(log: Logger, events: EventLog): (event: SignInE
       }
       case "sign-in-failed": {
         const userId = event.userId && encodeId("user", event.userId);
-        log.warn({ ...facts, userId }, "sign-in failed");
+        if (event.reason === "passkey" && userId === undefined) count("passkey-rejected", facts);
+        else log.warn({ ...facts, userId }, "sign-in failed");
         return;
       }
       case "second-factor-failed":
         log.warn({ ...facts, userId: encodeId("user", event.userId) }, "second factor failed");
         return;
       case "openid-failed":
-        log.warn(facts, "the OpenID provider could not be used");
-        return;
       case "sign-in-throttled":
       case "code-throttled":
       case "sign-up-throttled":
-        events.count({
-          kind: event.kind,
-          level: "warn",
-          message: throttledMessages[event.kind],
-          facts,
-        });
+        count(event.kind, facts);
         return;
       default:
         event satisfies never;

@@ -365,6 +365,19 @@ describe("cross-site request forgery", () => {
     expect(await client.session.current.query()).toBeNull();
   });
 
+  test("signing out everywhere and deleting the account clear the app's stored data too", async () => {
+    const call = async (procedure: string, inputOf: (email: string) => object) => {
+      const { cookie, email } = await signedIn();
+      const init = { method: "POST", headers: { ...json, Cookie: cookie() } };
+      const body = JSON.stringify(inputOf(email));
+      const response = await fetch(`${app.baseUrl}/trpc/account.${procedure}`, { ...init, body });
+      return [response.status, response.headers.get("clear-site-data")];
+    };
+    expect(await call("signOutEverywhere", () => ({}))).toEqual([200, '"storage"']);
+    expect(await call("delete", (email) => ({ email }))).toEqual([200, '"storage"']);
+    expect(await call("rename", () => ({ name: "Grace" }))).toEqual([200, null]);
+  });
+
   test("a change can't be made with GET", async () => {
     const { cookie, client } = await signedIn();
     const response = await fetch(`${app.baseUrl}/trpc/session.signOut`, { headers: { Cookie: cookie() } });
@@ -391,6 +404,16 @@ describe("limits and errors", () => {
     const pieces = new Blob([large]).stream();
     const init = { method: "POST", headers: json, body: pieces, duplex: "half" } as RequestInit;
     expect((await fetch(url, init)).status).toBe(413);
+  });
+
+  test("a body that isn't UTF-8 is rejected instead of changed", async () => {
+    const email = `${crypto.randomUUID()}@example.com`;
+    const send = async (encoding: "latin1" | "utf8") => {
+      const body = Buffer.from(JSON.stringify({ name: "Café", email, password }), encoding);
+      return await fetch(`${app.baseUrl}/trpc/session.signUp`, { method: "POST", headers: json, body });
+    };
+    expect(await readError(await send("latin1"))).toEqual([400, "BAD_REQUEST"]);
+    expect((await send("utf8")).status).toBe(200);
   });
 
   test("a bug is disclosed only as a code and request ID, and logged with its details", async () => {

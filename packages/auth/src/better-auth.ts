@@ -28,6 +28,7 @@ import {
   rememberVerifiedHash,
 } from "./better-auth-call.ts";
 import { hashPassword, verifyPassword } from "./password.ts";
+import { consumeSignInQuota } from "./sign-in-quota.ts";
 import { shortenUserAgent } from "./user-agent.ts";
 
 export interface BetterAuthOptions {
@@ -125,6 +126,7 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
             if (!user || user.isDisabled) throw new APIError("UNAUTHORIZED");
             const isProved = hasCallSecondFactor();
             if (!isProved && (await hasSecondFactor(db, user.id))) rejectWithoutFactor(user.id);
+            await consumeSignInQuota(db, user.id);
             const now = await readClock(db);
             const expiresAt = new Date(now.getTime() + lifetimes.lifetimeSeconds * 1_000);
             const authenticatedAt = findCallAuthentication();

@@ -62,13 +62,31 @@ test("many unknown origins neither keep a known origin out of the queue nor dela
   expect((await Promise.all(crowd)).filter((outcome) => outcome === "hashed")).toHaveLength(102);
 });
 
-test("many known origins don't keep an unknown origin out of the queue", async () => {
+test("limits 200 attempts on known devices of one account, which delay everyone else by one hash", async () => {
   const { hash, started, endOne, endAll } = createHashes();
-  const all = Array.from({ length: 50 }, (_, index) => hash(known(`laptop ${index % 10}`), "known"));
-  all.push(hash(stranger("203.0.113.7"), "stranger"));
+  const flood = Array.from({ length: 200 }, () => hash(known("device of ada@example.com"), "flood"));
+  const others = [
+    hash(stranger("203.0.113.7"), "stranger"),
+    hash(known("device of grace@example.com"), "owner"),
+    hash(known("network of ada@example.com"), "network"),
+  ];
   await tick();
-  for (let count = 0; count < 11; count += 1) await endOne();
-  expect(started.slice(0, 13)).toContain("stranger");
+  for (let count = 0; count < 4; count += 1) await endOne();
+  expect(started).toEqual(["flood", "flood", "stranger", "owner", "network", "flood"]);
+  await endAll();
+  expect(await Promise.all(others)).toEqual(["hashed", "hashed", "hashed"]);
+  expect((await Promise.all(flood)).filter((outcome) => outcome === "hashed")).toHaveLength(12);
+});
+
+test("many accounts with known origins don't keep anyone out of the queue", async () => {
+  const { hash, started, endOne, endAll } = createHashes();
+  const all = Array.from({ length: 200 }, (_, index) =>
+    hash(known(`device of ${index % 20}@example.com`), "flood"),
+  );
+  all.push(hash(stranger("203.0.113.7"), "stranger"), hash(known("device of ada@example.com"), "owner"));
+  await tick();
+  for (let count = 0; count < 22; count += 1) await endOne();
+  expect(started.slice(0, 24)).toEqual(expect.arrayContaining(["stranger", "owner"]));
   await endAll();
   expect(new Set(await Promise.all(all))).toEqual(new Set(["hashed"]));
 });

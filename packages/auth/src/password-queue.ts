@@ -4,7 +4,10 @@ import { FairSemaphore } from "./fair-semaphore.ts";
 export interface PasswordSource {
   /** From `networkOf`. */
   readonly network: string;
-  /** The device or network that the account has been signed in from before; undefined for any other. */
+  /**
+   * The account, and whether it has been signed in from this device or only from this network before. Undefined for any
+   * other origin. It doesn't name the device or network, because a user can sign in on any number of them.
+   */
   readonly knownOrigin: string | undefined;
 }
 
@@ -12,9 +15,9 @@ export interface PasswordSource {
 const waitWithinMs = 5_000;
 /** Hashing runs on the thread pool and takes 19 MiB. The other threads and cores are left for admission. */
 const maxRunning = 2;
-/** Per network or known origin. Ten take about a fifth of a second on an idle core. */
+/** Per network, and per account with known origins. Ten take about a fifth of a second on an idle core. */
 const maxWaitingPerSource = 10;
-/** About two seconds of hashing on two busy cores. */
+/** From unknown origins. About two seconds of hashing on two busy cores. */
 const maxWaiting = 100;
 
 /** The queue of unknown origins, fair by network. All unknown origins together are one source in the second queue. */
@@ -23,13 +26,18 @@ const unknownOrigins = new FairSemaphore<string>({
   maxWaiting,
   maxWaitingPerKey: maxWaitingPerSource,
 });
-const hashing = new FairSemaphore<string>({ maxRunning, maxWaiting, maxWaitingPerKey: maxWaitingPerSource });
+/**
+ * Has no total limit, because ten accounts could use it up and keep all others out. The tasks that wait are limited by the
+ * number of accounts, and a task that waits for too many of them fails at its deadline.
+ */
+const hashing = new FairSemaphore<string>({ maxRunning, maxWaitingPerKey: maxWaitingPerSource });
 
 /**
  * Hashes or verifies a password when it is the turn of its source. Networks alternate, so that a flood of attempts from
- * one network delays another network by one hash. Known origins alternate with all unknown origins together. Therefore
- * no number of unknown origins can delay a user on a known device or network by more than one hash, or keep that user
- * out of the queue.
+ * one network delays another network by one hash. Accounts with known origins alternate with each other and with all
+ * unknown origins together. Therefore no number of unknown origins can delay a user on a known device or network by more
+ * than one hash, or keep that user out of the queue. Another account can delay that user by one hash on its known devices
+ * and one on its known networks, however many it has.
  * @throws {AppError} SERVICE_UNAVAILABLE with `Retry-After` if too many passwords wait, or after five seconds.
  */
 export async function queuePassword<Result>(

@@ -54,7 +54,7 @@ export interface Sessions {
    * Checks the password, opens a new session, and ends the session of the request's cookie. Opens no session if the user
    * has a second factor, or the password was replaced since it was checked.
    * @throws {AppError} UNAUTHORIZED for a wrong email address or password, or a disabled user, always with the same message;
-   *   SERVICE_UNAVAILABLE if too many passwords wait to be checked.
+   *   SERVICE_UNAVAILABLE if too many passwords wait to be checked; TOO_MANY_REQUESTS beyond the user's quota of sign-ins.
    */
   signIn(
     credentials: { readonly email: string; readonly password: string },
@@ -67,7 +67,8 @@ export interface Sessions {
    *   allowed for 15 minutes from then.
    * @param request.isCurrent whether what the user proved still exists, such as the passkey. Called with the user locked,
    *   after the session was opened; absent for a new user.
-   * @throws {AppError} UNAUTHORIZED if the user is disabled or was deleted, or `isCurrent` returns false.
+   * @throws {AppError} UNAUTHORIZED if the user is disabled or was deleted, or `isCurrent` returns false; TOO_MANY_REQUESTS
+   *   beyond the user's quota of sign-ins.
    * @throws {SecondFactorRequiredError} if the user has a second factor, and `hasSecondFactor` is false.
    */
   open(

@@ -66,8 +66,9 @@ type LinkPurpose = "reset-password" | "verify-email" | "change-email";
  * Limits sign-ins per account and network, and sign-ups per network, over all nodes. A correct password doesn't count.
  * Whether an email address has an account makes no difference to any limit.
  *
- * An attacker can't prevent a user from signing in on a known device, which has its own limit. An attacker outside a
- * known network can't prevent a sign-in from that network either. See docs/decisions/0022.
+ * An attacker can't prevent a user from signing in with a password on a known device, which has its own limit. An attacker
+ * outside a known network can't prevent a sign-in from that network either. Passkeys and OpenID are limited per network only,
+ * because it isn't known yet who signs in. See docs/decisions/0022.
  */
 export class SignInThrottle {
   readonly #db: Db;
@@ -128,19 +129,19 @@ export class SignInThrottle {
     const bucket = (...parts: readonly string[]) => this.#digest(...kind.prefix, ...parts);
 
     const uses: BucketUse[] = [];
-    let knownOrigin: Buffer | undefined;
+    let knownOrigin: string | undefined;
     if (byDevice && isKnown(byDevice)) {
-      knownOrigin = byDevice;
+      knownOrigin = `device of ${email}`;
       uses.push({ digest: bucket(...deviceParts), ...limits.origin });
     } else {
       uses.push({ digest: bucket(...networkParts), ...limits.origin });
       uses.push({ digest: bucket("network", network), ...limits.network });
-      if (isKnown(byNetwork)) knownOrigin = byNetwork;
+      if (isKnown(byNetwork)) knownOrigin = `network of ${email}`;
       else uses.push({ digest: bucket("account", email), ...kind.account });
     }
     await this.#consume(uses, kind.what);
     return {
-      source: { network, knownOrigin: knownOrigin?.toString("hex") },
+      source: { network, knownOrigin },
       refund: () => returnTokens(this.#db, uses),
     };
   }

@@ -45,7 +45,11 @@ export function createPurgeRules({
       // Visitors can add challenges from many networks, each of which is limited.
       maxSteps: 1_000,
     },
-    expired("throttle buckets", { table: "throttle_buckets", time: "full_at" }),
+    {
+      ...expired("throttle buckets", { table: "throttle_buckets", time: "full_at" }),
+      // Visitors can add a row per network without having a password checked.
+      maxSteps: 1_000,
+    },
     expired("sign-in origins", {
       table: "sign_in_origins",
       time: "last_used_at",

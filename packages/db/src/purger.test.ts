@@ -114,6 +114,7 @@ test("a rule can have more statements per round", async () => {
   const rules = createPurgeRules({ historyDays: 90, instanceLogDays: 365 });
   expect(rules.filter(({ maxSteps }) => maxSteps === 1_000).map(({ name }) => name)).toEqual([
     "expired verifications",
+    "throttle buckets",
     "idempotency records",
     "idempotency records of verifications",
   ]);

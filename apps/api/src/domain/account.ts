@@ -12,7 +12,7 @@ import { endSessions, lockLiveSession, recordAuthentication } from "@latchkey/db
 import { findPasswordHash, renameUser, replacePasswordHash, setPasswordHash } from "@latchkey/db/users";
 import { deleteVerifications } from "@latchkey/db/verifications";
 import { AppError } from "@latchkey/errors";
-import { consumeAccountChangeQuota } from "./account-change-quota.ts";
+import { consumeAccountChangeQuota, consumePasswordChangeQuota } from "./account-change-quota.ts";
 import { requireStrongPassword } from "./accounts.ts";
 import { checkCode } from "./factor-codes.ts";
 import { endPendingSignIns } from "./pending-sign-in.ts";
@@ -64,8 +64,8 @@ interface PasswordEdit extends Pick<AccountEdit, "sessionId" | "origin"> {
  * Checks the user's current password, and replaces it. All other sessions end, and password reset links become
  * invalid.
  * @throws {AppError} BAD_REQUEST with an issue for `currentPassword` if it is wrong, or for `newPassword` if it is easy
- *   to guess; TOO_MANY_REQUESTS after too many wrong ones, which count like failed sign-ins; CONFLICT if another request
- *   has changed the password since; SERVICE_UNAVAILABLE if too many passwords wait to be checked.
+ *   to guess; TOO_MANY_REQUESTS after too many wrong ones, which count like failed sign-ins, or too many changes; CONFLICT if
+ *   another request has changed the password since; SERVICE_UNAVAILABLE if too many passwords wait to be checked.
  */
 export async function changePassword(
   services: Pick<Services, "report" | "signInThrottle">,
@@ -83,6 +83,7 @@ export async function changePassword(
       const message = "Your password has just been changed. Enter the new one as the current password.";
       throw new AppError("CONFLICT", { message });
     }
+    await consumePasswordChangeQuota(trx, user.id);
     await endOtherAccess(trx, user.id, sessionId);
     await appendSecurityEvent(trx, origin, { userId: user.id, action: "password.changed" });
   });

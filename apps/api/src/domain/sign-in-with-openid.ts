@@ -8,6 +8,7 @@ import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { findUser, findUserByEmail, hasVerifiedEmail, insertUser } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { acceptInvitation } from "./accept-invitation.ts";
+import { consumeAccountChangeQuota } from "./account-change-quota.ts";
 import { addFirstWorkspace } from "./accounts.ts";
 import { completeOpenid } from "./openid-attempts.ts";
 import { type OpenidClaims, type OpenidResponse, requireOpenid } from "./openid-provider.ts";
@@ -139,6 +140,7 @@ async function linkByEmail(
     if (!user || user.isDisabled) return "no-access";
     if (user.email !== email || !(await hasVerifiedEmail(trx, userId))) return "unverified";
     if (!(await insertIdentity(trx, userId, { ...person, email }))) return "other-identity";
+    await consumeAccountChangeQuota(trx, userId);
     await recordIdentityUse(trx, userId, person);
     const origin = {
       actor: { kind: "session", userId, isRecentlyAuthenticated: true },

@@ -45,8 +45,8 @@ export type SignInResult =
 /**
  * Opens a session if the password is correct and the user has no second factor.
  * @throws {AppError} UNAUTHORIZED, the same for a wrong password, an unknown email address and a disabled user;
- *   TOO_MANY_REQUESTS after too many failed attempts; SERVICE_UNAVAILABLE if too many passwords are waiting to be
- *   checked.
+ *   TOO_MANY_REQUESTS after too many failed attempts, or too many sign-ins; SERVICE_UNAVAILABLE if too many passwords are
+ *   waiting to be checked.
  */
 export async function signIn(
   services: Services,

@@ -62,7 +62,11 @@ function takeReceivedText(req: IncomingMessage): string | undefined {
 /** Reports invalid bytes. It has no state between two bodies, because it only decodes whole ones. */
 const wholeDecoder = new TextDecoder("utf-8", { fatal: true });
 
-async function readText(req: IncomingMessage): Promise<string> {
+/**
+ * Reads a body as text.
+ * @throws {AppError} as {@link readJsonBody}, except for what isn't JSON.
+ */
+export async function readText(req: IncomingMessage): Promise<string> {
   let body: Readable = req;
   try {
     body = unpack(req);

@@ -15,6 +15,7 @@ import { router } from "../procedures/router.ts";
 import { toFailure } from "../procedures/trpc.ts";
 import { clientAddress } from "./client-address.ts";
 import type { ExplainRequest } from "./explain-request.ts";
+import { readText } from "./json-body.ts";
 import { readProcedureNames } from "./procedure-names.ts";
 import { requireSameOrigin } from "./same-site.ts";
 import { toHeaders } from "./to-headers.ts";
@@ -81,6 +82,8 @@ export function trpcMount({
     if (Number(ctx.headers["content-length"] ?? 0) > maxBodyBytes) throw new AppError("PAYLOAD_TOO_LARGE");
     const path = ctx.path.slice(mount.length);
     requireBatchWithinCost(path);
+    // tRPC would replace invalid UTF-8 by U+FFFD. It takes a text that it finds in `body` as the body.
+    if (ctx.method === "POST") Object.assign(ctx.req, { body: await readText(ctx.req) });
     // With this header, tRPC streams its response: it sends the headers before a procedure can set a cookie.
     delete ctx.req.headers["trpc-accept"];
     // tRPC creates a `Request` from the target, which throws for an absolute URL with credentials.

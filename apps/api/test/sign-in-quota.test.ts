@@ -1,0 +1,113 @@
+// The quotas that limit how many events of sign-ins and password changes one user can add to the security log.
+import { consumeSignInQuota } from "@latchkey/auth/sign-in-quota";
+import type { UserId } from "@latchkey/db/ids";
+import { sql } from "kysely";
+import { TOTP } from "otpauth";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { consumeAccountChangeQuota, consumePasswordChangeQuota } from "../src/domain/account-change-quota.ts";
+import { createSoftwarePasskey } from "./software-passkey.ts";
+import { password, startTestApp, type TestApp } from "./test-app.ts";
+import { openClient } from "./trpc-client.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+const newPassword = "seven bridges over the river";
+
+async function addSignedInUser() {
+  const { userId, email } = await app.addUser();
+  const { client } = openClient(app.baseUrl);
+  await client.session.signIn.mutate({ email, password });
+  return { userId, email, client };
+}
+
+/** Counts until the quota is reached, which it then stays for another hour, and returns how many were counted. */
+async function reach(consume: () => Promise<void>): Promise<number> {
+  let isReached = false;
+  let count = 0;
+  for (; count < 200; count += 1) {
+    await consume().catch(() => {
+      isReached = true;
+    });
+    if (isReached) break;
+  }
+  await sql`
+    update throttle_buckets set full_at = full_at + interval '1 hour'
+    where full_at > clock_timestamp() + interval '59 minutes'`.execute(app.owner);
+  return count;
+}
+
+/** The test has consumed one. On a busy machine, the quota refills in the meantime. */
+function expectQuota(count: number): void {
+  expect(count).toBeGreaterThanOrEqual(99);
+  expect(count).toBeLessThan(150);
+}
+
+const reachSignIns = (userId: UserId) => reach(() => consumeSignInQuota(app.services.db, userId));
+
+async function countRows(table: "security_events" | "sessions", userId: UserId): Promise<number> {
+  return (await app.owner.selectFrom(table).select("id").where("user_id", "=", userId).execute()).length;
+}
+
+const signInRejection = {
+  data: { code: "TOO_MANY_REQUESTS", retryAfterSeconds: expect.any(Number) },
+  message: "You have signed in 100 times within an hour, which is the limit. Try again in a minute.",
+};
+
+test("a user can sign in 100 times per hour, with any credential, and a further sign-in opens no session", async () => {
+  const { userId, email, client } = await addSignedInUser();
+  const passkey = createSoftwarePasskey(app.baseUrl.replace("127.0.0.1", "localhost"));
+  const response = passkey.register(await client.factors.startPasskey.mutate());
+  await client.factors.addPasskey.mutate({ name: "Laptop", response });
+  expectQuota(await reachSignIns(userId));
+  const rows = [await countRows("security_events", userId), await countRows("sessions", userId)];
+  const visitor = openClient(app.baseUrl).client;
+  const options = await visitor.session.startPasskey.mutate({ isSecondFactor: false });
+  await expect(
+    visitor.session.signInWithPasskey.mutate({ response: passkey.authenticate(options) }),
+  ).rejects.toMatchObject(signInRejection);
+  const [{ id = "" } = {}] = (await client.factors.get.query()).passkeys;
+  await client.factors.removePasskey.mutate({ id });
+  await expect(visitor.session.signIn.mutate({ email, password })).rejects.toMatchObject(signInRejection);
+  expect([await countRows("security_events", userId), await countRows("sessions", userId)]).toEqual([
+    (rows[0] ?? 0) + 1,
+    rows[1],
+  ]);
+  // Others can sign in, and the open session is unaffected.
+  await addSignedInUser();
+  expect((await client.session.current.query())?.user.email).toBe(email);
+});
+
+test("a password without the second factor counts toward no quota", async () => {
+  const { userId, email, client } = await addSignedInUser();
+  const { secret } = await client.factors.createTotp.mutate();
+  const { recoveryCodes } = await client.factors.enableTotp.mutate({ code: new TOTP({ secret }).generate() });
+  await reachSignIns(userId);
+  const visitor = openClient(app.baseUrl).client;
+  expect(await visitor.session.signIn.mutate({ email, password })).toHaveProperty("secondFactor");
+  await expect(visitor.session.enterCode.mutate({ code: recoveryCodes?.[0] ?? "" })).rejects.toMatchObject(
+    signInRejection,
+  );
+});
+
+test("a user can change their password 100 times per hour, however many other changes they make", async () => {
+  const { userId, client } = await addSignedInUser();
+  const reachChanges = (consume: typeof consumeAccountChangeQuota) =>
+    reach(() => app.services.db.transaction().execute((trx) => consume(trx, userId)));
+  await reachChanges(consumeAccountChangeQuota);
+  await client.account.changePassword.mutate({ currentPassword: password, newPassword });
+  expectQuota(await reachChanges(consumePasswordChangeQuota));
+  const events = await countRows("security_events", userId);
+  await expect(
+    client.account.changePassword.mutate({ currentPassword: newPassword, newPassword: password }),
+  ).rejects.toMatchObject({
+    data: { code: "TOO_MANY_REQUESTS", retryAfterSeconds: expect.any(Number) },
+    message: expect.stringMatching(
+      /^You have changed your password 100 times within an hour, which is the limit\. Try again in 6\d minutes\.$/,
+    ),
+  });
+  expect(await countRows("security_events", userId)).toBe(events);
+});
