@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { insertApiKey } from "@latchkey/db/api-key-changes";
-import { clientConfig } from "@latchkey/db/connection";
 import type { KeyId, UserId } from "@latchkey/db/ids";
+import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import type { TestDatabase } from "@latchkey/db/testing/test-database";
 import { insertUserWithPassword } from "@latchkey/db/users";
 import pg from "pg";
@@ -83,7 +83,7 @@ export function admissionKit(database: () => TestDatabase): AdmissionKit {
       return keys;
     },
     async hold(key) {
-      const blocker = new pg.Client(clientConfig(database().connection, "blocker"));
+      const blocker = new pg.Client(testClientConfig(database().connection, "blocker"));
       await blocker.connect();
       onTestFinished(() => blocker.end());
       await blocker.query("begin");

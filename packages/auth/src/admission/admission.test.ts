@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { deleteApiKey } from "@latchkey/db/api-key-changes";
 import { findApiKey } from "@latchkey/db/api-keys";
-import { clientConfig } from "@latchkey/db/connection";
 import type { WorkspaceId } from "@latchkey/db/ids";
 import { isReadOnlyServer } from "@latchkey/db/sqlstate";
 import { createDatabaseGate } from "@latchkey/db/testing/database-gate";
 import { measureSlowest } from "@latchkey/db/testing/measure-slowest";
+import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { disableUser } from "@latchkey/db/users";
 import { sql } from "kysely";
@@ -493,7 +493,7 @@ test("a table that another transaction locks briefly delays requests, but reject
   const node = openNode();
   const key = await addKey();
   await node.admit(key.secret);
-  const blocker = new pg.Client(clientConfig(database.connection, "blocker"));
+  const blocker = new pg.Client(testClientConfig(database.connection, "blocker"));
   await blocker.connect();
   onTestFinished(() => blocker.end());
   await blocker.query("begin; lock table key_counters in exclusive mode");
@@ -508,7 +508,7 @@ test("a table that is locked while a statement is prepared does not affect the b
   const key = await addKey();
   const failures: unknown[] = [];
   const node = openNode({ onFailure: (error) => failures.push(error) });
-  const blocker = new pg.Client(clientConfig(database.connection, "blocker"));
+  const blocker = new pg.Client(testClientConfig(database.connection, "blocker"));
   await blocker.connect();
   onTestFinished(() => blocker.end());
   for (const round of [1, 2]) {

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
-import { clientConfig } from "@latchkey/db/connection";
 import { createDatabaseGate } from "@latchkey/db/testing/database-gate";
+import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
 import pg from "pg";
@@ -38,7 +38,7 @@ async function gateStatements(): Promise<{
   readonly open: (statement: number) => Promise<unknown>;
   readonly openAll: () => Promise<unknown>;
 }> {
-  const keeper = new pg.Client(clientConfig(database.connection, "keeper"));
+  const keeper = new pg.Client(testClientConfig(database.connection, "keeper"));
   await keeper.connect();
   onTestFinished(async () => {
     await keeper.end();

@@ -1,9 +1,9 @@
 import { type Kysely, sql } from "kysely";
 import { expect, onTestFinished, test } from "vitest";
-import { openDatabase } from "../connection.ts";
 import { requireRoles } from "../database-roles.ts";
 import { migrate } from "../migrate.ts";
 import { migrations } from "../migrations.ts";
+import { openTestPool } from "../testing/test-connection.ts";
 import type { ClusterConnection } from "./cluster-connection.ts";
 import { closeAfterTest, copyStoppedCluster, query, startHolder } from "./embedded-postgres.test-kit.ts";
 import { openEmbeddedPostgres } from "./embedded-postgres.ts";
@@ -118,7 +118,7 @@ test("takes over the cluster of a version that logs in as the superuser, while t
   await requireRoles(connection);
 
   // Row-level security applies to the product, and the former version, which is a superuser, keeps working.
-  const db = openDatabase(connection, { applicationName: "test" });
+  const db = openTestPool(connection, { applicationName: "test" });
   onTestFinished(() => db.destroy());
   expect(await db.selectFrom("users").select("email").execute()).toEqual([{ email: "ada@example.com" }]);
   expect(await db.selectFrom("workspaces").select("name").execute()).toEqual([]);
@@ -142,7 +142,7 @@ async function migrateEverything(db: Kysely<unknown>): Promise<void> {
 test("processes that open such a cluster concurrently all succeed, and wait for a table that a transaction locks", async () => {
   const dataDirectory = await copyStoppedCluster();
   const former = await openFormerCluster(dataDirectory);
-  const holder = openDatabase(former.superuser, { applicationName: "test", role: "login" });
+  const holder = openTestPool(former.superuser, { applicationName: "test", role: "login" });
   onTestFinished(() => holder.destroy());
   const locked = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
