@@ -695,10 +695,19 @@ test("a node that is closed gives correct answers to requests in flight", async 
 test("its connection has the settings that its statements need, whatever the settings of the database are", async () => {
   const { database: name } = database.connection;
   await sql`alter database ${sql.ref(name)} set synchronous_commit = off`.execute(database.owner);
-  const connection = new AdmissionConnection(database.connection, { applicationName: "latchkey admission" });
+  const timeouts = { ...admissionTimeouts, statementTimeoutMs: 1_300, idleTransactionTimeoutMs: 800 };
+  const connection = new AdmissionConnection(database.connection, {
+    applicationName: "latchkey admission",
+    timeouts,
+  });
   onTestFinished(() => connection.close());
   const client = await connection.use((live) => Promise.resolve(live));
-  for (const setting of ["role=latchkey_admission", ...sessionSettings]) {
+  for (const setting of [
+    "role=latchkey_admission",
+    ...sessionSettings,
+    "statement_timeout=1300",
+    "idle_in_transaction_session_timeout=800",
+  ]) {
     const [variable = "", value = ""] = setting.split("=");
     const { rows } = await client.query("select current_setting($1) in ($2, $2 || 'ms') as holds", [
       variable,
