@@ -140,8 +140,7 @@ describe("faults", () => {
 
   test("a node whose connection leads to a standby is unavailable, and recovers by itself once it leads to a primary", async () => {
     const failures: unknown[] = [];
-    const patience = { connectTimeoutMs: patientMs, statementTimeoutMs: patientMs };
-    const node = openNode({ ...patience, onFailure: (error) => failures.push(error) });
+    const node = openNode({ statementTimeoutMs: patientMs, onFailure: (error) => failures.push(error) });
     const space = await addKeyspace();
     const key = await issueKey(space);
     expect(await verify(node, space, key)).toBe("VALID");
