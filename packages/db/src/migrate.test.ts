@@ -231,11 +231,11 @@ describe("a migration that fails", () => {
       );
       return rows.length;
     };
-    await expect.poll(countPatient, { timeout: 50_000, interval: 20 }).toBe(1);
+    await expect.poll(countPatient, { interval: 20 }).toBe(1);
     await sql`select pg_cancel_backend(pid) from pg_stat_progress_vacuum`.execute(db);
     await expect(vacuum).rejects.toThrow("canceling statement");
     expect(await running).toEqual(["9001-test"]);
-  }, 90_000);
+  });
 
   test("keeps the migrations before the one that started its transaction, and holds none of their locks", async () => {
     const { connection, db } = await prepare();
