@@ -147,6 +147,8 @@ test("processes that open such a cluster concurrently all succeed, and wait for 
   const locked = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   const held = holder.transaction().execute(async (trx) => {
+    // The pools of the tests end idle transactions after ten seconds.
+    await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx);
     await trx.selectFrom("users").select("id").execute();
     locked.resolve();
     await release.promise;
@@ -162,9 +164,7 @@ test("processes that open such a cluster concurrently all succeed, and wait for 
     return opened;
   });
   // While the lock is held, the step after the locked table is not reached.
-  await expect
-    .poll(() => listOwned(former.superuser, "latchkey_app"), { timeout: 20_000 })
-    .toContain("table accounts");
+  await expect.poll(() => listOwned(former.superuser, "latchkey_app")).toContain("table accounts");
   expect(isOpen).toBe(false);
   expect(await listOwned(former.superuser, "latchkey")).toContain("table users");
   release.resolve();
