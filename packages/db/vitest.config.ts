@@ -11,8 +11,8 @@ export default defineConfig({
     // Each file starts its own clusters. More workers would only compete for the processor.
     maxWorkers: 3,
     // These limits only end what hangs, on a busy machine too. Tests assert the deadlines of the product themselves.
-    expect: { poll: { timeout: 30_000 } },
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    expect: { poll: { timeout: 90_000 } },
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 });

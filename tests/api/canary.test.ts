@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { openDatabase } from "@latchkey/db/connection";
+import { openTestPool } from "@latchkey/db/testing/test-connection";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   type Account,
@@ -313,7 +313,7 @@ async function useKeyEverywhere(): Promise<void> {
 }
 
 test("no table contains them", async () => {
-  const db = openDatabase(await connectionTo(instance.cluster), { applicationName: "test", role: "login" });
+  const db = openTestPool(await connectionTo(instance.cluster), { applicationName: "test", role: "login" });
   try {
     const tables = await db.introspection.getTables();
     expect(tables.map(({ name }) => name)).toEqual(

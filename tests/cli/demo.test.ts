@@ -1,4 +1,4 @@
-import { clientConfig } from "@latchkey/db/connection";
+import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import pg from "pg";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { callProcedure, signIn } from "../support/account.ts";
@@ -117,7 +117,7 @@ const transientTables = [
 ];
 
 test("it has every kind of resource", async () => {
-  const client = new pg.Client(clientConfig(await connectionTo(instance.cluster), "test"));
+  const client = new pg.Client(testClientConfig(await connectionTo(instance.cluster), "test"));
   await client.connect();
   onTestFinished(() => client.end());
   const { rows } = await client.query<{ name: string; isEmpty: boolean }>(

@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createProgram } from "@latchkey/api/program";
-import { openDatabase } from "@latchkey/db/connection";
 import { decodeId } from "@latchkey/db/ids";
 import { type InstanceEvent, listInstanceEvents } from "@latchkey/db/instance-events";
 import type { Db } from "@latchkey/db/schema";
+import { openTestPool } from "@latchkey/db/testing/test-connection";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Account, signUp } from "../support/account.ts";
 import { getMembership } from "../support/membership.ts";
@@ -34,7 +34,7 @@ beforeAll(async () => {
   const { baseUrl } = await instance.startInProcess();
   ada = await signUp(baseUrl);
   ids.home = (await getMembership(baseUrl, ada)).workspaceId;
-  db = openDatabase(await connectionTo(instance.cluster), { applicationName: "test" });
+  db = openTestPool(await connectionTo(instance.cluster), { applicationName: "test" });
   const { id } = await db
     .selectFrom("users")
     .select("id")

@@ -1,6 +1,6 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
-import { openDatabase } from "@latchkey/db/connection";
 import { createId, decodeId, encodeId } from "@latchkey/db/ids";
+import { openTestPool } from "@latchkey/db/testing/test-connection";
 import { enterWorkspace } from "@latchkey/db/workspace-scope";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { InProcessNode } from "../support/node-in-process.ts";
@@ -253,7 +253,7 @@ test("member list continues beyond one page", async () => {
   const { workspaceId } = await createPerson();
   const connection = await connectionTo(instance.cluster);
   const ids = Array.from({ length: 230 }, () => createId("user"));
-  const db = openDatabase(connection, { applicationName: "test" });
+  const db = openTestPool(connection, { applicationName: "test" });
   await db
     .insertInto("users")
     .values(ids.map((id) => ({ id, email: `${id}@example.com`, name: "Many" })))

@@ -1,5 +1,5 @@
-import { openDatabase } from "@latchkey/db/connection";
 import { createId } from "@latchkey/db/ids";
+import { openTestPool } from "@latchkey/db/testing/test-connection";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   callProcedure,
@@ -270,7 +270,7 @@ test("user list prints every user once, oldest first, and marks the operator", a
 });
 
 test("user list continues beyond one page", async () => {
-  const db = openDatabase(await connectionTo(instance.cluster), { applicationName: "test" });
+  const db = openTestPool(await connectionTo(instance.cluster), { applicationName: "test" });
   const values = Array.from({ length: 230 }, (_, count) => ({
     id: createId("user"),
     email: `many-${count}@example.com`,

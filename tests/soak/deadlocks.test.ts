@@ -1,6 +1,6 @@
-import { openDatabase } from "@latchkey/db/connection";
 import type { KeyId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
+import { openTestPool } from "@latchkey/db/testing/test-connection";
 import { disableUser, enableUser, findUserByEmail } from "@latchkey/db/users";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { env } from "../env.ts";
@@ -25,7 +25,7 @@ let db: Db;
 
 beforeAll(async () => {
   nodes = await startTwoNodes({ MAX_KEY_CHANGES_PER_HOUR: "1000000" }, { deadlines: "product" });
-  db = openDatabase(await connectionTo(nodes.instance.cluster), { applicationName: "soak" });
+  db = openTestPool(await connectionTo(nodes.instance.cluster), { applicationName: "soak" });
 });
 
 afterAll(async () => {

@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { join } from "node:path";
-import { openDatabase } from "@latchkey/db/connection";
 import { migrate } from "@latchkey/db/migrate";
 import { createDatabase } from "@latchkey/db/testing/test-cluster";
+import { openTestPool } from "@latchkey/db/testing/test-connection";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runCommandInProcess } from "../support/command.ts";
 import { open } from "../support/inspection.ts";
@@ -210,7 +210,7 @@ test("a schema of a newer, incompatible version", async () => {
   const newer = await createPreparedInstance();
   try {
     const node = await newer.startInProcess();
-    const db = openDatabase(await connectionTo(newer.cluster), { applicationName: "test", role: "login" });
+    const db = openTestPool(await connectionTo(newer.cluster), { applicationName: "test", role: "login" });
     const migration = { name: "9999-from-the-future", timestamp: "2099-01-01T00:00:00.000Z" };
     await db
       .withTables<{ migrations: typeof migration }>()

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { access } from "node:fs/promises";
 import { join } from "node:path";
-import { openDatabase } from "@latchkey/db/connection";
+import type { DatabaseConnection } from "@latchkey/db/connection";
 import { migrate } from "@latchkey/db/migrate";
 import { createDatabase, startTestCluster, type TestCluster } from "@latchkey/db/testing/test-cluster";
+import { openTestPool } from "@latchkey/db/testing/test-connection";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey, signUp } from "../support/account.ts";
 import { callOpen, statusOf } from "../support/open-call.ts";
@@ -27,8 +28,8 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-const migrationsOf = async (connection: Parameters<typeof openDatabase>[0]): Promise<string[]> => {
-  const db = openDatabase(connection, { applicationName: "test", role: "login" });
+const migrationsOf = async (connection: DatabaseConnection): Promise<string[]> => {
+  const db = openTestPool(connection, { applicationName: "test", role: "login" });
   try {
     const rows = await db
       .withTables<{ migrations: { name: string } }>()
@@ -62,7 +63,7 @@ test("a node purges expired rows as soon as it has started", async () => {
   await createDatabase(cluster.connection, "purged");
   const connection = { ...cluster.connection, database: "purged" };
   await migrate(connection);
-  const db = openDatabase(connection, { applicationName: "test", role: "login" });
+  const db = openTestPool(connection, { applicationName: "test", role: "login" });
   try {
     const verification = { id: randomUUID(), identifier: "ada@example.com", value: "" };
     await db
@@ -92,7 +93,7 @@ test("two nodes that start at the same time on a new data directory share one Po
     const lines = node
       .output()
       .split("\n")
-      .filter((line) => !line.includes("connection timeout"));
+      .filter((line) => !/connection timeout|timeout expired|timeout exceeded/.test(line));
     expect(lines.join("\n")).not.toMatch(/error|warn|fail/i);
     expect(await statusOf(node.baseUrl, "/readyz")).toBe(200);
   }

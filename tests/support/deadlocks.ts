@@ -1,4 +1,4 @@
-import { clientConfig } from "@latchkey/db/connection";
+import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import pg from "pg";
 import { connectionTo, eventually } from "./postmaster.ts";
 
@@ -16,7 +16,7 @@ export interface DeadlockWatch {
  * deadlocks by default.
  */
 export async function watchDeadlocks(cluster: string): Promise<DeadlockWatch> {
-  const client = new pg.Client(clientConfig(await connectionTo(cluster), "deadlock watch"));
+  const client = new pg.Client(testClientConfig(await connectionTo(cluster), "deadlock watch"));
   await client.connect();
   const read = async (question: string): Promise<unknown> =>
     (await client.query<{ answer: unknown }>(question)).rows[0]?.answer;

@@ -1,10 +1,11 @@
-import { clientConfig } from "@latchkey/db/connection";
+import type { DatabaseConnection } from "@latchkey/db/connection";
 import { decodeId } from "@latchkey/db/ids";
+import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import pg from "pg";
 
 /** Reads and changes the product's database directly. */
 
-export type Connection = Parameters<typeof clientConfig>[0];
+export type Connection = DatabaseConnection;
 
 /** The name of these connections in `pg_stat_activity`. */
 const inspectorName = "latchkey test inspector";
@@ -61,7 +62,7 @@ export function toUuid(id: string): string {
 
 /** @throws Postgres's error, such as 53300 if it accepts no more connections. */
 export async function open(connection: Connection): Promise<pg.Client> {
-  const client = new pg.Client(clientConfig(connection, inspectorName));
+  const client = new pg.Client(testClientConfig(connection, inspectorName));
   client.on("error", () => undefined);
   await client.connect();
   return client;

@@ -1,4 +1,4 @@
-import { clientConfig } from "@latchkey/db/connection";
+import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import pg from "pg";
 import { connectionTo } from "./postmaster.ts";
 
@@ -15,7 +15,7 @@ export interface SteppedClock {
  * connections, so that clients reconnect and use it.
  */
 export async function installSteppedClock(cluster: string): Promise<SteppedClock> {
-  const client = new pg.Client(clientConfig(await connectionTo(cluster), "clock"));
+  const client = new pg.Client(testClientConfig(await connectionTo(cluster), "clock"));
   await client.connect();
   await client.query(`
     create table stepped_clock (off_by interval not null);

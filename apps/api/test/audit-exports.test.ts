@@ -65,7 +65,7 @@ beforeEach(async () => {
 
 /** Adds old events whose names begin like formulas. */
 async function addEvents(count: number, name = "=1+2"): Promise<void> {
-  // In parts, because statements are canceled after five seconds.
+  // In parts, so that no statement takes long on a busy machine.
   for (let first = 1; first <= count; first += 5_000) {
     await sql`
       insert into audit_events (workspace_id, id, occurred_at, action, actor_kind, actor_user_id, target_kind, target_id, after, request_id)

@@ -1,7 +1,8 @@
 // A change that Postgres rolls back because it deadlocked with another transaction.
-import { clientConfig } from "@latchkey/db/connection";
+
 import type { IssuedKeyId } from "@latchkey/db/ids";
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
+import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { createIssuedKeyClient } from "./issued-key-client.ts";
@@ -18,7 +19,7 @@ const { addSpace, addKey, readCounter } = createIssuedKeyClient(() => app);
 /** Starts a transaction that never looks for deadlocks itself, so that Postgres aborts the product's transaction. */
 async function begin(): Promise<pg.Client> {
   const client = new pg.Client({
-    ...clientConfig(inject("postgres"), "test locker"),
+    ...testClientConfig(inject("postgres"), "test locker"),
     database: app.database,
   });
   await client.connect();

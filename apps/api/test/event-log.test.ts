@@ -49,7 +49,7 @@ function startFlood(path: string, init: RequestInit) {
   return {
     statuses,
     waitForRejections: (count: number) =>
-      expect.poll(() => statuses[503] ?? 0, { timeout: 30_000, interval: 10 }).toBeGreaterThan(count),
+      expect.poll(() => statuses[503] ?? 0, { interval: 10 }).toBeGreaterThan(count),
     async stop() {
       isStopped = true;
       await Promise.all(clients);
@@ -72,14 +72,15 @@ test("an outage under load logs few lines, one of which counts all rejected requ
   nextLines();
   onTestFinished(() => app.setDatabaseAvailable(true));
   await app.setDatabaseAvailable(false);
+  const countRejections = () => floods.reduce((total, { statuses }) => total + (statuses[503] ?? 0), 0);
+  const rejectedBefore = countRejections();
   for (const flood of floods) await flood.waitForRejections(200);
-  const statusCounts = await Promise.all(floods.map((flood) => flood.stop()));
+  await Promise.all(floods.map((flood) => flood.stop()));
   expect(app.readLog()).not.toContain("the database is available again");
   await app.setDatabaseAvailable(true);
   await expect.poll(() => app.readLog()).toContain("the database is available again");
   expect((await fetch(`${app.baseUrl}/open/me`, bearer)).status).toBe(200);
-  // On a busy machine, requests can get 503 before the outage begins. They are counted in other lines.
-  const rejected = statusCounts.reduce((total, statuses) => total + (statuses[503] ?? 0), 0);
+  const rejected = countRejections();
   await expect.poll(countRejected).toBe(rejected);
   const lines = nextLines();
   expect(lines.length).toBeLessThan(20);
@@ -89,7 +90,8 @@ test("an outage under load logs few lines, one of which counts all rejected requ
   // Which error is logged first, and whether it has a code, depends on what the clients were doing.
   expect(begin).toMatchObject([{ level: 50, err: { message: expect.stringMatching(/./) } }]);
   expect(end).toMatchObject([{ rejectedRequests: expect.any(Number), durationMs: expect.any(Number) }]);
-  expect(end?.[0]?.rejectedRequests).toBeGreaterThan(rejected * 0.9);
+  // On a busy machine, requests can get 503 before the outage begins. They are counted in other lines.
+  expect(end?.[0]?.rejectedRequests).toBeGreaterThan((rejected - rejectedBefore) * 0.9);
 });
 
 test("repeated 503 responses without an outage log few lines, and none about an outage", async () => {
@@ -97,6 +99,8 @@ test("repeated 503 responses without an outage log few lines, and none about an 
   const flood = startFlood("/open/workspaces", { headers: { Authorization: `Bearer ${secret}` } });
   nextLines();
   await app.owner.transaction().execute(async (trx) => {
+    // The pools of the tests end idle transactions after ten seconds.
+    await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx);
     await sql`lock table workspaces in access exclusive mode`.execute(trx);
     await flood.waitForRejections(100);
   });

@@ -453,10 +453,8 @@ test("the owner of a key sees which workspaces reject it, who blocked it and why
   ]);
   await keys.member.send("GET", path);
   await expect
-    .poll(
-      async () =>
-        (await client.keyHistory.refusals.query({ id: keys.member.id })).map(({ reason }) => reason),
-      { timeout: 20_000 },
+    .poll(async () =>
+      (await client.keyHistory.refusals.query({ id: keys.member.id })).map(({ reason }) => reason),
     )
     .toEqual(["policy", "blocked"]);
   const evaluated = await client.keyHistory.evaluate.mutate({

@@ -252,7 +252,7 @@ test("with 1,000 workspaces and 100,000 events, the first pages and a search don
     select id, date_trunc('hour', now()) - make_interval(hours => hour), 'admitted', 100
     from workspaces, generate_series(0, 47) hour`.execute(app.owner);
   const ids = await app.owner.selectFrom("workspaces").select("id").orderBy("created_at").execute();
-  // Half of the events are in the audit logs of the first page. In parts, because statements are canceled after five seconds.
+  // Half of the events are in the audit logs of the first page. In parts, so that no statement takes long on a busy machine.
   for (const { id } of ids.slice(0, 5)) await addEvents(id, 10_000);
   for (let part = 0; part < 10; part += 1) {
     await sql`
@@ -282,4 +282,4 @@ test("with 1,000 workspaces and 100,000 events, the first pages and a search don
   // Every call succeeded. The times depend on the load of the machine.
   console.info(`the fastest of ten calls, in ms: ${JSON.stringify(times)}`);
   expect((await operator.operator.workspaces.query({ search: "workspace 9" })).total).toBe(111);
-}, 120_000);
+});

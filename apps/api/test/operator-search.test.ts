@@ -13,7 +13,7 @@ afterAll(() => app.close());
 
 test("with 100,000 users and 100,000 workspaces, no search exceeds the timeout of reads", async () => {
   const { email } = await app.addUser(); // The first account is an operator.
-  // In parts, because statements are canceled after five seconds.
+  // In parts, so that no statement takes long on a busy machine.
   for (let part = 0; part < 10; part += 1) {
     const numbers = sql`generate_series(${part}::int * 10000 + 1, ${part}::int * 10000 + 10000) n`;
     await sql`
@@ -38,4 +38,4 @@ test("with 100,000 users and 100,000 workspaces, no search exceeds the timeout o
     "no workspace": { expected: 0, find: () => workspaces.query({ search: "nothing" }) },
   };
   for (const { expected, find } of Object.values(searches)) expect((await find()).total).toBe(expected);
-}, 120_000);
+});

@@ -1,4 +1,5 @@
 import { isReadOnlyServer } from "@latchkey/db/sqlstate";
+import { catchCancellation } from "@latchkey/db/testing/catch-cancellation";
 import { createDatabaseGate } from "@latchkey/db/testing/database-gate";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
@@ -58,7 +59,8 @@ test.each([
   ],
 ])("%s cancels a statement after a second, and changes nothing", async (_name, openPool) => {
   const { db, others, role } = openPool();
-  await expect(sql`select pg_sleep(4)`.execute(db)).rejects.toMatchObject({ code: "57014" });
+  const error = await catchCancellation(database.owner, () => sql`select pg_sleep(4)`.execute(db));
+  expect(error).toMatchObject({ code: "57014" });
   const { rows } = await sql<{ readOnly: string }>`
     select current_setting('transaction_read_only') as "readOnly", current_user as role`.execute(db);
   expect(rows).toEqual([{ readOnly: "on", role }]);

@@ -86,8 +86,6 @@ async function readDeliveries({ scope }: Team) {
   return rows;
 }
 
-const untilLater = { timeout: 20_000 };
-
 test("webhooks that were slow use a bounded number of places, and delay no message to others", async () => {
   const [slow, fast] = [await addTeam(app), await addTeam(app)];
   await addWebhooks(slow, "/slow", 5);
@@ -95,16 +93,16 @@ test("webhooks that were slow use a bounded number of places, and delay no messa
   slowBehavior = "answer";
   await rename(slow, 1);
   await expect
-    .poll(async () => (await readDeliveries(slow)).filter(({ status }) => status === "succeeded"), untilLater)
+    .poll(async () => (await readDeliveries(slow)).filter(({ status }) => status === "succeeded"))
     .toHaveLength(5);
   slowBehavior = "hold";
   received.length = 0;
   await rename(slow, 2);
   await rename(slow, 3);
-  await expect.poll(() => held, untilLater).toHaveLength(slowDeliveries);
+  await expect.poll(() => held).toHaveLength(slowDeliveries);
   await rename(fast, 1);
   await rename(fast, 2);
-  await expect.poll(() => received, untilLater).toEqual(["/slow", "/slow", "/fast", "/fast"]);
+  await expect.poll(() => received).toEqual(["/slow", "/slow", "/fast", "/fast"]);
 });
 
 test("a message that fails slowly is sent again among those of slow webhooks, with the pauses of its earlier attempts", async () => {
@@ -118,7 +116,7 @@ test("a message that fails slowly is sent again among those of slow webhooks, wi
         select task_identifier as task, attempts, locked_at is not null as is_running
         from graphile_worker.jobs`.execute(app.owner);
       return [rows, (await readDeliveries(slow)).map(({ attempt_count }) => attempt_count)];
-    }, untilLater)
+    })
     .toEqual([[{ task: "deliver-to-slow-webhook", attempts: 2, is_running: false }], [2]]);
 });
 
@@ -127,7 +125,7 @@ test("notices are created while receivers hold all messages", async () => {
   await addWebhooks(team, "/slow", fastDeliveries);
   slowBehavior = "hold";
   await rename(team, 1);
-  await expect.poll(() => held, untilLater).toHaveLength(fastDeliveries);
+  await expect.poll(() => held).toHaveLength(fastDeliveries);
   const { userId, client } = await addPerson(app);
   const { email } = await app.owner
     .updateTable("users")
@@ -136,7 +134,7 @@ test("notices are created while receivers hold all messages", async () => {
     .returning("email")
     .executeTakeFirstOrThrow();
   await team.owner.client.invitations.create.mutate({ workspaceId: team.id, email, role: "member" });
-  await expect.poll(() => client.notices.unreadCount.query(), untilLater).toBeGreaterThan(0);
+  await expect.poll(() => client.notices.unreadCount.query()).toBeGreaterThan(0);
   const { items } = await client.notices.list.query({ isUnread: true });
   expect(items.map(({ kind }) => kind)).toContain("invitation");
 });

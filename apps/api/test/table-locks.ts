@@ -1,4 +1,4 @@
-import { clientConfig } from "@latchkey/db/connection";
+import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import pg from "pg";
 import { inject, onTestFinished } from "vitest";
 
@@ -8,7 +8,7 @@ export async function holdLocks(
   statement: string,
   values: readonly unknown[] = [],
 ): Promise<() => Promise<unknown>> {
-  const client = new pg.Client({ ...clientConfig(inject("postgres"), "test locker"), database });
+  const client = new pg.Client({ ...testClientConfig(inject("postgres"), "test locker"), database });
   await client.connect();
   onTestFinished(() => client.end());
   await client.query("begin");

@@ -49,26 +49,21 @@ test.each([
   expect(plan).not.toContain("Sort");
 });
 
-test("a filtered page of 100,000 events reads only the events that it shows", {
-  timeout: 120_000,
-}, async () => {
+test("a filtered page of 100,000 events reads only the events that it shows", async () => {
   const { scope, userId } = await addWorkspace();
   const [rareId, robotId] = [createId("user"), createId("user")];
   const [rareKeyId, robotKeyId, keyId] = [randomUUID(), randomUUID(), randomUUID()];
   const rare = sql`case when n % 10000 = 5000 then`;
   const even = sql`when n % 2 = 0 then`;
-  // A statement of the owner may take five seconds, which is too short for all events on a busy machine.
-  for (let start = 1; start <= 100_000; start += 10_000) {
-    await sql`
-      insert into audit_events (
-        workspace_id, id, occurred_at, action, actor_kind, actor_user_id, target_kind, target_id
-      )
-      select ${scope.workspaceId}, gen_random_uuid(), now() - n * interval '1 minute',
-        ${rare} 'workspace.renamed' ${even} 'issued-key.created' else 'member.role-changed' end, 'session',
-        ${rare} ${rareId}::uuid ${even} ${robotId}::uuid else ${userId}::uuid end, 'issued-key',
-        ${rare} ${rareKeyId}::uuid ${even} ${robotKeyId}::uuid else ${keyId}::uuid end
-      from generate_series(${start}::integer, ${start + 9_999}::integer) n`.execute(database.owner);
-  }
+  await sql`
+    insert into audit_events (
+      workspace_id, id, occurred_at, action, actor_kind, actor_user_id, target_kind, target_id
+    )
+    select ${scope.workspaceId}, gen_random_uuid(), now() - n * interval '1 minute',
+      ${rare} 'workspace.renamed' ${even} 'issued-key.created' else 'member.role-changed' end, 'session',
+      ${rare} ${rareId}::uuid ${even} ${robotId}::uuid else ${userId}::uuid end, 'issued-key',
+      ${rare} ${rareKeyId}::uuid ${even} ${robotKeyId}::uuid else ${keyId}::uuid end
+    from generate_series(1, 100000) n`.execute(database.owner);
   await sql`analyze audit_events`.execute(database.owner);
   const page = { sort: "occurredAt", direction: "desc", limit: 51, after: undefined } as const;
   const read = async (filter: AuditFilter) =>

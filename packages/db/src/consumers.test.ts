@@ -43,7 +43,7 @@ beforeAll(async () => {
     select id, 1, 3, timestamptz '2026-01-02' from issued_keys where consumer_id in (
       select id from consumers where external_id = 'half'
     )`.execute(database.owner);
-}, 60_000);
+});
 afterAll(() => database.drop());
 
 const list = (limit: number, after?: Position) =>

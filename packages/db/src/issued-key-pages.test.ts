@@ -52,7 +52,7 @@ beforeAll(async () => {
     from generate_series(1, ${keyCount}::integer) n`.execute(database.owner);
   await sql`insert into key_counters (key_id) select id from issued_keys`.execute(database.owner);
   await sql`analyze`.execute(database.owner);
-}, 60_000);
+});
 afterAll(() => database.drop());
 
 const work = <Result>(run: (trx: WorkspaceTrx) => Promise<Result>) => inWorkspace(database.db, scope, run);

@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import { sql } from "kysely";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
-import { clientConfig } from "./connection.ts";
 import type { IssuedKeyId, KeyspaceId } from "./ids.ts";
 import { deleteIssuedKeys } from "./issued-key-changes.ts";
 import { type IssuedSecretHash, replaceUnusedIssuedSecrets } from "./issued-key-secrets.ts";
@@ -11,6 +10,7 @@ import { bumpKeyVersions } from "./key-counters.ts";
 import { deleteKeyspace } from "./keyspaces.ts";
 import { createKeyspacePurge } from "./purge-keyspaces.ts";
 import { countBlockedBy, countWaiting } from "./testing/count-waiting.ts";
+import { testClientConfig } from "./testing/test-connection.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
 
@@ -55,7 +55,7 @@ const addUses = (ids: readonly IssuedKeyId[]) => `
 
 /** A connection with an open transaction, which ends with the test. */
 async function begin(): Promise<pg.Client> {
-  const client = new pg.Client(clientConfig(database.connection, "another transaction"));
+  const client = new pg.Client(testClientConfig(database.connection, "another transaction"));
   await client.connect();
   onTestFinished(() => client.end());
   await client.query("begin");

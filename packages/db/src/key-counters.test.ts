@@ -2,12 +2,12 @@ import { randomBytes, randomUUID } from "node:crypto";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { insertApiKey } from "./api-key-changes.ts";
-import { clientConfig } from "./connection.ts";
 import type { KeyId, UserId } from "./ids.ts";
 import { bumpKeyVersions, insertKeyCounter, lockCountersOf } from "./key-counters.ts";
 import { defaultSettings } from "./key-settings.ts";
 import type { Trx } from "./schema.ts";
 import { countWaiting } from "./testing/count-waiting.ts";
+import { testClientConfig } from "./testing/test-connection.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
 
@@ -36,7 +36,7 @@ async function addKey(userId: UserId): Promise<KeyId> {
 
 /** A connection with an open transaction, which ends with the test. */
 async function begin(): Promise<pg.Client> {
-  const client = new pg.Client(clientConfig(database.connection, "another transaction"));
+  const client = new pg.Client(testClientConfig(database.connection, "another transaction"));
   await client.connect();
   onTestFinished(() => client.end());
   await client.query("begin");

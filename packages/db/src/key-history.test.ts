@@ -3,7 +3,6 @@ import { sql } from "kysely";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { insertApiKey } from "./api-key-changes.ts";
-import { clientConfig, openDatabase } from "./connection.ts";
 import { createId, type KeyId, type UserId, type WorkspaceId } from "./ids.ts";
 import {
   findRejectionsOfMember,
@@ -16,6 +15,7 @@ import { type PruneCursor, pruneKeyHistory } from "./prune-key-history.ts";
 import type { Db } from "./schema.ts";
 import { countWaiting } from "./testing/count-waiting.ts";
 import { measureSlowest } from "./testing/measure-slowest.ts";
+import { openTestPool, testClientConfig } from "./testing/test-connection.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
 import { asUser, type UserTrx } from "./workspace-scope.ts";
@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 function openNode(): Db {
-  return openDatabase(database.connection, { role: "latchkey_admission", applicationName: "statistics" });
+  return openTestPool(database.connection, { role: "latchkey_admission", applicationName: "statistics" });
 }
 
 async function addUser(): Promise<UserId> {
@@ -94,7 +94,7 @@ async function read(userId: UserId, period: Partial<UsagePeriod> & { readonly ke
 
 /** Locks rows with a statement. Returns a function that releases them. */
 async function hold(statement: string, values: unknown[]): Promise<() => Promise<void>> {
-  const blocker = new pg.Client(clientConfig(database.connection, "blocker"));
+  const blocker = new pg.Client(testClientConfig(database.connection, "blocker"));
   await blocker.connect();
   onTestFinished(() => blocker.end());
   await blocker.query("begin");
@@ -330,7 +330,7 @@ test("reads hours and days in UTC between two times, per workspace or added up",
   await sql`alter database ${sql.ref(database.connection.database)} set timezone = 'Asia/Kathmandu'`.execute(
     database.owner,
   );
-  const elsewhere = openDatabase(database.connection, { applicationName: "elsewhere" });
+  const elsewhere = openTestPool(database.connection, { applicationName: "elsewhere" });
   onTestFinished(() => elsewhere.destroy());
   const readThere = (bucket: UsagePeriod["bucket"]) =>
     asUser(elsewhere, userId, (trx) => readKeyUsage(trx, { ...period, bucket, limit: 1_000 }));

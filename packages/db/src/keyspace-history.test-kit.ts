@@ -1,7 +1,7 @@
-import { openDatabase } from "./connection.ts";
 import { type ConsumerId, createId, type IssuedKeyId } from "./ids.ts";
 import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
 import type { Db } from "./schema.ts";
+import { openTestPool } from "./testing/test-connection.ts";
 import type { TestDatabase } from "./testing/test-database.ts";
 import type { IssuedKeyHourUsage, TagHourUsage } from "./write-keyspace-history.ts";
 
@@ -14,7 +14,7 @@ export const hour = new Date("2026-03-02T12:00:00Z");
 
 /** Connects to the database as a node that writes history. */
 export function openNode({ connection }: TestDatabase): Db {
-  return openDatabase(connection, { role: "latchkey_admission", applicationName: "statistics" });
+  return openTestPool(connection, { role: "latchkey_admission", applicationName: "statistics" });
 }
 
 /** One verification of a key. */

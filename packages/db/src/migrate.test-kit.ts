@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { inject, onTestFinished } from "vitest";
-import { openDatabase } from "./connection.ts";
 import type { ClusterConnection } from "./embedded/cluster-connection.ts";
 import type { Db } from "./schema.ts";
 import { createDatabase, dropDatabase } from "./testing/test-cluster.ts";
+import { openTestPool } from "./testing/test-connection.ts";
 import { migratedTemplate } from "./testing/test-database.ts";
 
 /** A database, and a superuser's connection to it. */
@@ -49,7 +49,7 @@ async function createCopy(template: string): Promise<BareDatabase> {
   const postgres = inject("postgres");
   const connection = { ...postgres, database: `migrate_${randomUUID()}` };
   await createDatabase(postgres, connection.database, template);
-  return { connection, db: openDatabase(connection, { applicationName: "test", role: "login" }) };
+  return { connection, db: openTestPool(connection, { applicationName: "test", role: "login" }) };
 }
 
 /** A login role that is not a superuser. */

@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { type ControlledTransaction, type Kysely, sql } from "kysely";
 import pg from "pg";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { clientConfig } from "./connection.ts";
 import {
   type BareDatabase,
   copyTemplate,
@@ -16,6 +15,7 @@ import {
 import { migrate } from "./migrate.ts";
 import { migrations } from "./migrations.ts";
 import type { Database, Db } from "./schema.ts";
+import { testClientConfig } from "./testing/test-connection.ts";
 
 /** Everything that a migration can create, as text, so that two databases can be compared. */
 async function describeSchema(db: Db): Promise<unknown> {
@@ -190,7 +190,7 @@ describe("a migration that fails", () => {
 
   test("because another transaction locks a table is rolled back and tried again until the lock is free", async () => {
     const { connection, db, tables, run } = await prepare();
-    const holder = new pg.Client(clientConfig(connection, "another transaction"));
+    const holder = new pg.Client(testClientConfig(connection, "another transaction"));
     await holder.connect();
     onTestFinished(() => holder.end());
     await holder.query("begin; lock table locked in access share mode");
@@ -209,7 +209,7 @@ describe("a migration that fails", () => {
 
   test("waits longer now and then during a vacuum, because autovacuum ends only for a statement that has waited for a second", async () => {
     const { connection, db, run } = await prepare();
-    const holder = new pg.Client(clientConfig(connection, "vacuum"));
+    const holder = new pg.Client(testClientConfig(connection, "vacuum"));
     await holder.connect();
     onTestFinished(() => holder.end());
     await sql`alter table locked add column text text`.execute(db);
@@ -231,11 +231,11 @@ describe("a migration that fails", () => {
       );
       return rows.length;
     };
-    await expect.poll(countPatient, { timeout: 50_000, interval: 20 }).toBe(1);
+    await expect.poll(countPatient, { interval: 20 }).toBe(1);
     await sql`select pg_cancel_backend(pid) from pg_stat_progress_vacuum`.execute(db);
     await expect(vacuum).rejects.toThrow("canceling statement");
     expect(await running).toEqual(["9001-test"]);
-  }, 90_000);
+  });
 
   test("keeps the migrations before the one that started its transaction, and holds none of their locks", async () => {
     const { connection, db } = await prepare();

@@ -1,6 +1,5 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
-import { openDatabase } from "./connection.ts";
 import { deleteServiceAccountNotices } from "./delete-notices.ts";
 import { createId, type UserId } from "./ids.ts";
 import { recordEmailSetting } from "./instance-settings.ts";
@@ -11,6 +10,7 @@ import { findNotices } from "./notice-sources.ts";
 import { addMissingEmailJobs, addNotices, claimNotice, releaseNotice } from "./notices.ts";
 import { Purger } from "./purger.ts";
 import type { Db } from "./schema.ts";
+import { openTestPool } from "./testing/test-connection.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { lockWorkspace } from "./workspace-locks.ts";
 import { inWorkspace } from "./workspace-scope.ts";
@@ -23,7 +23,7 @@ let userId: UserId;
 beforeAll(async () => {
   database = await createTestDatabase(inject("postgres"));
   const open = () =>
-    openDatabase(database.connection, {
+    openTestPool(database.connection, {
       applicationName: "node",
       role: "latchkey_tenant",
       maxConnections: 5,

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
-import { openDatabase } from "./connection.ts";
 import type { UserId, WorkspaceId } from "./ids.ts";
 import { listWorkspaceOverviews, maxCounted } from "./operator-workspaces.ts";
 import type { Position } from "./page.ts";
 import type { Db } from "./schema.ts";
+import { openTestPool } from "./testing/test-connection.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 
 let database: TestDatabase;
@@ -13,7 +13,7 @@ let database: TestDatabase;
 let db: Db;
 beforeAll(async () => {
   database = await createTestDatabase(inject("postgres"));
-  db = openDatabase(database.connection, { role: "latchkey_admission", applicationName: "latchkey test" });
+  db = openTestPool(database.connection, { role: "latchkey_admission", applicationName: "latchkey test" });
 });
 afterAll(async () => {
   await db.destroy();

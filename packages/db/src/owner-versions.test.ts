@@ -1,9 +1,9 @@
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
-import { clientConfig } from "./connection.ts";
 import { createId, type UserId } from "./ids.ts";
 import { bumpOwnerVersions } from "./owner-versions.ts";
 import { countWaiting } from "./testing/count-waiting.ts";
+import { testClientConfig } from "./testing/test-connection.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 
 let database: TestDatabase;
@@ -42,7 +42,7 @@ test("concurrent changes to the same owners count both, and lock the rows in one
   const ids = Array.from({ length: 20 }, () => createId("user")).sort();
   await bump(...ids);
   const middle = 10;
-  const blocker = new pg.Client(clientConfig(database.connection, "another transaction"));
+  const blocker = new pg.Client(testClientConfig(database.connection, "another transaction"));
   await blocker.connect();
   onTestFinished(() => blocker.end());
   await blocker.query("begin");

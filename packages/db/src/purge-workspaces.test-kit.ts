@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { expect, onTestFinished } from "vitest";
 import { appendAudit } from "./audit-events.ts";
-import { openDatabase } from "./connection.ts";
 import type { WebhookId } from "./ids.ts";
 import type { DeleteBatch } from "./purge-round.ts";
 import { Purger } from "./purger.ts";
 import type { Db } from "./schema.ts";
+import { openTestPool } from "./testing/test-connection.ts";
 import type { TestDatabase } from "./testing/test-database.ts";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "./workspace-scope.ts";
 import { deleteWorkspace } from "./workspaces.ts";
@@ -54,7 +54,7 @@ export async function countRows(
 
 /** A second pool, as that of another node. */
 export function openOther({ connection }: TestDatabase): Db {
-  const db = openDatabase(connection, { applicationName: "latchkey test other" });
+  const db = openTestPool(connection, { applicationName: "latchkey test other" });
   onTestFinished(() => db.destroy());
   return db;
 }

@@ -5,13 +5,14 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { insertApiKey } from "./api-key-changes.ts";
 import { putPolicy } from "./api-key-policies.ts";
 import { appendAudit } from "./audit-events.ts";
-import { clientConfig, openDatabase, startupOptions } from "./connection.ts";
+import { startupOptions } from "./connection.ts";
 import { createId, type KeyId, type UserId, type WorkspaceId } from "./ids.ts";
 import { insertInvitation } from "./invitations.ts";
 import { defaultPolicy } from "./key-policy.ts";
 import { insertMember, listMembers } from "./members.ts";
 import { insertOwnershipTransfer } from "./ownership-transfers.ts";
 import type { Db, Trx } from "./schema.ts";
+import { openTestPool, testClientConfig } from "./testing/test-connection.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
 import { addDelivery } from "./webhook-deliveries.ts";
@@ -250,7 +251,7 @@ test("compares the workspace of a row of key_usage_hours before it calls the fun
 });
 
 test("the named workspace or user applies only to its own transaction", async () => {
-  const one = openDatabase(database.connection, { applicationName: "test", maxConnections: 1 });
+  const one = openTestPool(database.connection, { applicationName: "test", maxConnections: 1 });
   try {
     await inWorkspace(one, tenant.scope, (trx) => findWorkspace(trx, tenant.scope));
     expect(await one.selectFrom("members").selectAll().execute()).toEqual([]);
@@ -416,7 +417,7 @@ test("the tenant role can neither count uses nor read the table of migrations", 
 
 test("the admission role sees only the columns that decide about keys or that operators see, of all tenants, and can't change versions", async () => {
   const client = new pg.Client({
-    ...clientConfig(database.connection, "test"),
+    ...testClientConfig(database.connection, "test"),
     options: startupOptions("latchkey_admission"),
   });
   await client.connect();

@@ -15,6 +15,7 @@ import { copyData } from "./testing/copy-data.ts";
 import { createDatabaseGate, type DatabaseGate } from "./testing/database-gate.ts";
 import { scratchDirectory } from "./testing/scratch-directory.ts";
 import { startTestCluster, startTestStandby, type TestCluster } from "./testing/test-cluster.ts";
+import { openTestPool } from "./testing/test-connection.ts";
 
 // Connections whose server's name leads to a standby for a while, as during a failover.
 
@@ -63,7 +64,7 @@ function findFailure(db: Db): Promise<unknown> {
 
 /** The number of connections to the standby with this `application_name`. */
 async function countOnStandby(applicationName: string): Promise<number | undefined> {
-  await using db = openDatabase(standby.connection, { applicationName: "latchkey test", role: "login" });
+  await using db = openTestPool(standby.connection, { applicationName: "latchkey test", role: "login" });
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from pg_stat_activity where application_name = ${applicationName}`.execute(db);
   return rows[0]?.count;
@@ -88,7 +89,7 @@ test.each<readonly [string, Partial<PoolOptions>]>([
 test.each(["login", "latchkey_tenant"] as const)(
   "a pool with the role %s accepts a standby by default",
   async (role) => {
-    await using db = openDatabase(standby.connection, { applicationName: "accepts standbys", role });
+    await using db = openTestPool(standby.connection, { applicationName: "accepts standbys", role });
     expect(await isInRecovery(db)).toBe(true);
   },
 );
@@ -105,7 +106,7 @@ test("a worker runs jobs of the new primary after a failover", async () => {
     pollEveryMs: 50,
   });
   onTestFinished(() => worker.close());
-  await using db = openDatabase(primary.connection, { applicationName: "latchkey test" });
+  await using db = openTestPool(primary.connection, { applicationName: "latchkey test" });
   const add = (email: string) =>
     db
       .transaction()
@@ -121,7 +122,7 @@ test("a worker runs jobs of the new primary after a failover", async () => {
   await expect.poll(() => done.mock.calls).toEqual([["before"]]);
   // A job that couldn't be completed would run again. The statement that completed it has been answered when the same connection
   // has another one.
-  await using owner = openDatabase(primary.connection, { applicationName: "latchkey test", role: "login" });
+  await using owner = openTestPool(primary.connection, { applicationName: "latchkey test", role: "login" });
   const countJobs = async () =>
     (await sql`select from graphile_worker._private_jobs`.execute(owner)).rows.length;
   await expect.poll(countJobs).toBe(0);

@@ -3,7 +3,6 @@ import { sql } from "kysely";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, inject, onTestFinished, test } from "vitest";
 import { insertApiKey } from "./api-key-changes.ts";
-import { clientConfig, openDatabase } from "./connection.ts";
 import { createId, type KeyId, type UserId, type WorkspaceId } from "./ids.ts";
 import type { HourUsage } from "./key-history.ts";
 import { createEmptyDatabase } from "./migrate.test-kit.ts";
@@ -13,6 +12,7 @@ import type { Db } from "./schema.ts";
 import { isLockTimeout } from "./sqlstate.ts";
 import { countWaiting } from "./testing/count-waiting.ts";
 import { passEndOf } from "./testing/pass-end-of.ts";
+import { openTestPool, testClientConfig } from "./testing/test-connection.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
 import { inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
@@ -37,7 +37,7 @@ afterAll(async () => {
 beforeEach(({ task }) => passEndOf("day", task));
 
 function openNode(): Db {
-  return openDatabase(database.connection, { role: "latchkey_admission", applicationName: "statistics" });
+  return openTestPool(database.connection, { role: "latchkey_admission", applicationName: "statistics" });
 }
 
 async function write(usage: readonly HourUsage[], node = nodes[0]): Promise<void> {
@@ -176,7 +176,7 @@ test.each(["workspace_usage_hours", "workspace_key_days"])(
     const usage = createUsage(createKeyIds(1), ids, hours.slice(0, 1));
     await write(usage);
     const sorted = ids.toSorted();
-    const blocker = new pg.Client(clientConfig(database.connection, "blocker"));
+    const blocker = new pg.Client(testClientConfig(database.connection, "blocker"));
     await blocker.connect();
     onTestFinished(() => blocker.end());
     await blocker.query("begin");

@@ -1,4 +1,4 @@
-import { openDatabase } from "@latchkey/db/connection";
+import { openTestPool } from "@latchkey/db/testing/test-connection";
 import fc from "fast-check";
 import { expect } from "vitest";
 import { open } from "../inspection.ts";
@@ -35,7 +35,7 @@ export async function checkScenarios({
     await letSessionsStayFresh(nodes.instance.cluster);
     await ignoreUsesInWorkspaces(nodes.instance.cluster);
     const clock = await installSteppedClock(nodes.instance.cluster);
-    const db = openDatabase(await connectionTo(nodes.instance.cluster), { applicationName: "model" });
+    const db = openTestPool(await connectionTo(nodes.instance.cluster), { applicationName: "model" });
     try {
       const until = performance.now() + seconds * 1_000;
       const total: ScenarioCounts = { ...zeroCounts };

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { openDatabase } from "@latchkey/db/connection";
 import { decodeId } from "@latchkey/db/ids";
+import { openTestPool } from "@latchkey/db/testing/test-connection";
 import fc from "fast-check";
 import { expect } from "vitest";
 import { expectResult } from "../../cli/expect-result.ts";
@@ -67,7 +67,7 @@ export async function checkScenarios({
   stack.defer(() => clock.close());
   const client = await open(connection);
   stack.defer(() => client.end());
-  const db = openDatabase(connection, { applicationName: "model" });
+  const db = openTestPool(connection, { applicationName: "model" });
   stack.defer(() => db.destroy());
   const stage: Stage = {
     baseUrls: [nodes.left.baseUrl, nodes.right.baseUrl],

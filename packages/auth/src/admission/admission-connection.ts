@@ -104,7 +104,7 @@ export class AdmissionConnection {
   }
 
   async #open(): Promise<pg.Client> {
-    const { connectTimeoutMs, statementTimeoutMs } = this.#timeouts;
+    const { connectTimeoutMs, statementTimeoutMs, idleTransactionTimeoutMs } = this.#timeouts;
     const client = new pg.Client({
       ...clientConfig(this.#connection, this.#applicationName),
       connectionTimeoutMillis: connectTimeoutMs,
@@ -112,6 +112,7 @@ export class AdmissionConnection {
       options: startupOptions("latchkey_admission", [
         ...sessionSettings,
         `statement_timeout=${statementTimeoutMs}`,
+        `idle_in_transaction_session_timeout=${idleTransactionTimeoutMs}`,
       ]),
     });
     const forget = (): void => {

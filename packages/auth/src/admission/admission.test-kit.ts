@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { insertApiKey } from "@latchkey/db/api-key-changes";
-import { clientConfig } from "@latchkey/db/connection";
 import type { KeyId, UserId } from "@latchkey/db/ids";
+import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import type { TestDatabase } from "@latchkey/db/testing/test-database";
 import { insertUserWithPassword } from "@latchkey/db/users";
 import pg from "pg";
@@ -11,8 +11,11 @@ import { Admission } from "./admission.ts";
 import type { AdmissionOptions } from "./options.ts";
 import type { Verdict } from "./verdict.ts";
 
-/** A deadline in milliseconds that no request reaches, even on a busy machine. A test about deadlines sets a shorter one. */
+/** A deadline in milliseconds that no request or connection reaches, even on a busy machine. A test about deadlines sets a shorter one. */
 export const patientMs = 60_000;
+
+/** What {@link patientMs} applies to. Statements keep their timeout, which ends those that a test never lets continue. */
+export const patientTimeouts = { deadlineMs: patientMs, connectTimeoutMs: patientMs };
 
 /** A key with its secret. */
 export interface TestKey {
@@ -23,7 +26,7 @@ export interface TestKey {
 
 /** What admission tests use to prepare. */
 export interface AdmissionKit {
-  /** Opens a new node, which is closed when the test ends. Its default deadline is {@link patientMs}. */
+  /** Opens a new node, which is closed when the test ends. By default, its deadline is {@link patientMs}, also for connecting. */
   readonly openNode: (options?: Partial<AdmissionOptions>) => Admission;
   readonly addUser: () => Promise<UserId>;
   /** Adds a key of this user, or of a new one. */
@@ -68,7 +71,7 @@ export function admissionKit(database: () => TestDatabase): AdmissionKit {
   return {
     addUser,
     openNode(options = {}) {
-      const node = new Admission({ connection: database().connection, deadlineMs: patientMs, ...options });
+      const node = new Admission({ connection: database().connection, ...patientTimeouts, ...options });
       onTestFinished(() => node.close());
       return node;
     },
@@ -83,7 +86,7 @@ export function admissionKit(database: () => TestDatabase): AdmissionKit {
       return keys;
     },
     async hold(key) {
-      const blocker = new pg.Client(clientConfig(database().connection, "blocker"));
+      const blocker = new pg.Client(testClientConfig(database().connection, "blocker"));
       await blocker.connect();
       onTestFinished(() => blocker.end());
       await blocker.query("begin");

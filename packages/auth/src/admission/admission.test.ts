@@ -2,18 +2,18 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { deleteApiKey } from "@latchkey/db/api-key-changes";
 import { findApiKey } from "@latchkey/db/api-keys";
-import { clientConfig } from "@latchkey/db/connection";
 import type { WorkspaceId } from "@latchkey/db/ids";
 import { isReadOnlyServer } from "@latchkey/db/sqlstate";
 import { createDatabaseGate } from "@latchkey/db/testing/database-gate";
 import { measureSlowest } from "@latchkey/db/testing/measure-slowest";
+import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { disableUser } from "@latchkey/db/users";
 import { sql } from "kysely";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { createApiKey } from "../key-format.ts";
-import { admissionKit, admitted, patientMs, type TestKey } from "./admission.test-kit.ts";
+import { admissionKit, admitted, patientMs, patientTimeouts, type TestKey } from "./admission.test-kit.ts";
 import { Admission } from "./admission.ts";
 import { AdmissionConnection } from "./admission-connection.ts";
 import type { AdmissionOptions } from "./options.ts";
@@ -60,17 +60,19 @@ function openWatchedNode(
   ];
 }
 
-/** Makes every statement that counts uses take this long, until the test ends. */
-async function slowDown(seconds: number): Promise<void> {
+/** Makes every statement that counts uses take this long, until the returned function is called or the test ends. */
+async function slowDown(seconds: number): Promise<() => Promise<void>> {
   await sql`
     create function linger() returns trigger language plpgsql as
       $$ begin perform pg_sleep(tg_argv[0]::double precision); return null; end $$`.execute(database.owner);
-  onTestFinished(async () => {
-    await sql`drop function linger cascade`.execute(database.owner);
-  });
+  const speedUp = async () => {
+    await sql`drop function if exists linger cascade`.execute(database.owner);
+  };
+  onTestFinished(speedUp);
   await sql`
     create trigger linger before update on key_counters
     for each statement execute function linger(${sql.lit(seconds)})`.execute(database.owner);
+  return speedUp;
 }
 
 /** Opens a node that remembers these keys. `sent` returns the number of statements that it has sent since. */
@@ -201,8 +203,8 @@ test("a request with a remembered key takes one statement, and so do all request
 
 test("a batch is sent behind another one as soon as it is as large, and a third waits for one of them", async () => {
   const key = await addKey();
-  const { node, sent } = await openRecordedNode([key]);
-  await slowDown(0.3);
+  const { node, sent } = await openRecordedNode([key], { statementTimeoutMs: patientMs });
+  await slowDown(1);
   const admitSeveral = async (count: number): Promise<Promise<Verdict>[]> => {
     const verdicts = Array.from({ length: count }, () => node.admit(key.secret));
     await setImmediate();
@@ -345,7 +347,7 @@ test("successive requests with a locked key time out without affecting other key
   }
   expect(last.timedOut).toBeGreaterThan(5);
   expect(last.affected).toBe(0);
-}, 240_000);
+});
 
 test("a request whose row stays locked past the deadline is rejected as unavailable in time", async () => {
   const node = openNode({ deadlineMs: 400 });
@@ -439,19 +441,18 @@ test("requests that are retried after a locked row still count as blocked, so th
     const until = performance.now() + 8;
     while (performance.now() < until);
   };
-  const node = openNode({ maxWaiting: 4_096, deadlineMs: 3_000, onStatement: slowly });
+  const node = openNode({ maxWaiting: 4_096, onStatement: slowly });
   const [held, alsoHeld, free] = [await addKey(), await addKey(), await addKey()];
   for (const { secret } of [held, alsoHeld, free]) await node.admit(secret);
   const releases = [await hold(held), await hold(alsoHeld)];
-  const stopMeasuring = measureSlowest(() => setImmediate());
   const startedAt = performance.now();
   const delayed = [
     ...Array.from({ length: 2_048 }, () => node.admit(held.secret)),
     ...Array.from({ length: 1_024 }, () => node.admit(alsoHeld.secret)),
   ];
   expect(await Promise.race(delayed)).toMatchObject({ kind: "unavailable" });
-  const tookMs = performance.now() - startedAt;
-  expect(tookMs).toBeLessThan(1_500 + (await stopMeasuring()));
+  // The queue rejected it, not its deadline.
+  expect(performance.now() - startedAt).toBeLessThan(patientMs / 2);
   expect(await node.admit(free.secret)).toMatchObject({ kind: "admitted" });
   for (const release of releases) await release();
   expect(admitted(await Promise.all(delayed))).toBe(2_048);
@@ -493,7 +494,7 @@ test("a table that another transaction locks briefly delays requests, but reject
   const node = openNode();
   const key = await addKey();
   await node.admit(key.secret);
-  const blocker = new pg.Client(clientConfig(database.connection, "blocker"));
+  const blocker = new pg.Client(testClientConfig(database.connection, "blocker"));
   await blocker.connect();
   onTestFinished(() => blocker.end());
   await blocker.query("begin; lock table key_counters in exclusive mode");
@@ -508,7 +509,7 @@ test("a table that is locked while a statement is prepared does not affect the b
   const key = await addKey();
   const failures: unknown[] = [];
   const node = openNode({ onFailure: (error) => failures.push(error) });
-  const blocker = new pg.Client(clientConfig(database.connection, "blocker"));
+  const blocker = new pg.Client(testClientConfig(database.connection, "blocker"));
   await blocker.connect();
   onTestFinished(() => blocker.end());
   for (const round of [1, 2]) {
@@ -546,8 +547,7 @@ test("answers unavailable while the database is unavailable, and recovers by its
 
 test("answers unavailable while the server is a standby, and recovers by itself once its name leads to a primary", async () => {
   const failures: unknown[] = [];
-  const patience = { connectTimeoutMs: patientMs, statementTimeoutMs: patientMs };
-  const node = openNode({ ...patience, onFailure: (error) => failures.push(error) });
+  const node = openNode({ statementTimeoutMs: patientMs, onFailure: (error) => failures.push(error) });
   const key = await addKey();
   expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });
   await database.setReadOnly(true);
@@ -572,7 +572,6 @@ test("requests that wait behind a statement whose connection breaks are decided 
   let statements = 0;
   const node = openNode({
     connection: gate.connection,
-    connectTimeoutMs: patientMs,
     onStatement({ increments }) {
       statements += 1;
       // The two keys that aren't locked are counted.
@@ -597,8 +596,8 @@ test("requests that wait behind a statement whose connection breaks are decided 
 
 test("two batches whose connection breaks are both rejected as unavailable, and the next one reconnects", async () => {
   const key = await addKey();
-  const { node, failures, sent } = await openRecordedNode([key]);
-  await slowDown(0.3);
+  const { node, failures, sent } = await openRecordedNode([key], { statementTimeoutMs: patientMs });
+  const speedUp = await slowDown(30);
   const verdicts: Promise<Verdict>[] = [];
   for (const statements of [1, 2]) {
     verdicts.push(node.admit(key.secret));
@@ -611,6 +610,7 @@ test("two batches whose connection breaks are both rejected as unavailable, and 
   expect((await Promise.all(verdicts)).map(({ kind }) => kind)).toEqual(["unavailable", "unavailable"]);
   expect(failures).toHaveLength(2);
   expect(await countUses(key)).toBe(1);
+  await speedUp();
   expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });
 });
 
@@ -660,8 +660,8 @@ test("a node that is closed while it connects allows no request afterwards and l
 
 test("a node that is closed before a batch is sent does not send it", async () => {
   const key = await addKey();
-  const { node, failures, sent } = await openRecordedNode([key]);
-  await slowDown(0.2);
+  const { node, failures, sent } = await openRecordedNode([key], { statementTimeoutMs: patientMs });
+  await slowDown(1);
   const inFlight = node.admit(key.secret);
   await setImmediate();
   const queued = node.admit(key.secret);
@@ -675,7 +675,11 @@ test("a node that is closed before a batch is sent does not send it", async () =
 
 test("a node that is closed gives correct answers to requests in flight", async () => {
   const key = await addKey();
-  const node = new Admission({ connection: database.connection });
+  const node = new Admission({
+    connection: database.connection,
+    ...patientTimeouts,
+    statementTimeoutMs: patientMs,
+  });
   await node.admit(key.secret);
   // Each of the two batches in flight takes longer than the time that a connection gets to end.
   await slowDown(0.55);
@@ -695,10 +699,19 @@ test("a node that is closed gives correct answers to requests in flight", async 
 test("its connection has the settings that its statements need, whatever the settings of the database are", async () => {
   const { database: name } = database.connection;
   await sql`alter database ${sql.ref(name)} set synchronous_commit = off`.execute(database.owner);
-  const connection = new AdmissionConnection(database.connection, { applicationName: "latchkey admission" });
+  const timeouts = { ...admissionTimeouts, statementTimeoutMs: 1_300, idleTransactionTimeoutMs: 800 };
+  const connection = new AdmissionConnection(database.connection, {
+    applicationName: "latchkey admission",
+    timeouts,
+  });
   onTestFinished(() => connection.close());
   const client = await connection.use((live) => Promise.resolve(live));
-  for (const setting of ["role=latchkey_admission", ...sessionSettings]) {
+  for (const setting of [
+    "role=latchkey_admission",
+    ...sessionSettings,
+    "statement_timeout=1300",
+    "idle_in_transaction_session_timeout=800",
+  ]) {
     const [variable = "", value = ""] = setting.split("=");
     const { rows } = await client.query("select current_setting($1) in ($2, $2 || 'ms') as holds", [
       variable,

@@ -1,4 +1,5 @@
-import { clientConfig, type DatabaseConnection, startupOptions } from "@latchkey/db/connection";
+import { type DatabaseConnection, startupOptions } from "@latchkey/db/connection";
+import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import pg from "pg";
 import { sessionSettings } from "./session-settings.ts";
 
@@ -8,7 +9,7 @@ export async function connectAsAdmission(
   settings: readonly string[] = sessionSettings,
 ): Promise<pg.Client> {
   const client = new pg.Client({
-    ...clientConfig(connection, "test"),
+    ...testClientConfig(connection, "test"),
     options: startupOptions("latchkey_admission", settings),
   });
   await client.connect();

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { insertApiKey, lockApiKey, replaceUnusedSecret, rotateApiKey } from "@latchkey/db/api-key-changes";
-import { clientConfig, startupOptions } from "@latchkey/db/connection";
+import { startupOptions } from "@latchkey/db/connection";
 import type { KeyId } from "@latchkey/db/ids";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import type { Trx } from "@latchkey/db/schema";
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
+import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
 import pg from "pg";
@@ -151,7 +152,7 @@ test("a replacement during a first use waits for it, and keeps the used secret",
   const key = await addKey();
   const issued = await rotate(key);
   const client = new pg.Client({
-    ...clientConfig(database.connection, "node"),
+    ...testClientConfig(database.connection, "node"),
     options: startupOptions("latchkey_admission", []),
   });
   await client.connect();

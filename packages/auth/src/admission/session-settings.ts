@@ -12,6 +12,4 @@ export const sessionSettings = [
   "jit=off",
   "synchronous_commit=on",
   "lock_timeout=100",
-  // Ends the transaction of a node that stopped after it had locked counters.
-  "idle_in_transaction_session_timeout=900",
 ] as const;

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { clientConfig } from "@latchkey/db/connection";
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import { isDefiniteAbort } from "@latchkey/db/sqlstate";
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
+import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
@@ -256,7 +256,7 @@ test.each([
 
 /** A connection of the test, without admission's settings. */
 async function connect(): Promise<pg.Client> {
-  const own = new pg.Client(clientConfig(database.connection, "test"));
+  const own = new pg.Client(testClientConfig(database.connection, "test"));
   // The test may terminate it.
   own.on("error", () => undefined);
   await own.connect();

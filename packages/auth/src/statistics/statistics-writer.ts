@@ -10,6 +10,8 @@ export interface StatisticsOptions {
   readonly connection: DatabaseConnection;
   /** How often recorded data is written, in milliseconds; 1,000 by default. */
   readonly flushEveryMs?: number;
+  /** How long the last writes of `close` may take, in milliseconds; 2,000 by default. */
+  readonly lastFlushMs?: number;
   /** Called with each failure to write. */
   readonly onFailure?: (error: unknown) => void;
   /** The database's clock, so that every node counts a request in the same hour. */
@@ -52,8 +54,7 @@ const maxRounds = 30;
 const maxConsecutiveMs = 700;
 /** How often the clock is synchronized, in milliseconds. In this time, a monotonic clock drifts by a few milliseconds. */
 const maintainEveryMs = 60_000;
-/** How long the last writes may take, and then how long the connection may take to end, in milliseconds. */
-const lastFlushMs = 2_000;
+/** How long the connection may take to end after the last writes, in milliseconds. */
 const disconnectMs = 500;
 
 /**
@@ -69,6 +70,7 @@ export class StatisticsWriter {
   readonly #onFailure: (error: unknown) => void;
   readonly #clock: Clock;
   readonly #sources: readonly StatisticsSource[];
+  readonly #lastFlushMs: number;
   readonly #timer: NodeJS.Timeout;
   #db: Db;
   /** The time at the last tick, in milliseconds since 1970. */
@@ -86,6 +88,7 @@ export class StatisticsWriter {
     this.#onFailure = options.onFailure ?? (() => undefined);
     this.#clock = options.clock;
     this.#sources = sources;
+    this.#lastFlushMs = options.lastFlushMs ?? 2_000;
     this.#nowMs = this.#readClock();
     this.#maintainedAtMs = this.#nowMs;
     this.#db = this.#open();
@@ -99,17 +102,17 @@ export class StatisticsWriter {
     await this.#enqueue(() => this.#write());
   }
 
-  /** Writes everything that waits, for two seconds at most, and closes the connection. */
+  /** Writes everything that waits, for `lastFlushMs` at most, and closes the connection. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
     this.#readClock();
-    const endsAt = performance.now() + lastFlushMs;
+    const endsAt = performance.now() + this.#lastFlushMs;
     const written = this.#enqueue(async () => {
       for (let round = 0; round < maxRounds && performance.now() < endsAt; round += 1)
         if (!this.#sources.some(hasPending) || (await this.#write()) === "unavailable") return;
     });
-    await Promise.race([written, delay(lastFlushMs, undefined, { ref: false })]);
+    await Promise.race([written, delay(this.#lastFlushMs, undefined, { ref: false })]);
     await Promise.race([this.#db.destroy(), delay(disconnectMs, undefined, { ref: false })]);
   }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { clientConfig } from "@latchkey/db/connection";
 import { createId, type KeyId } from "@latchkey/db/ids";
+import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import type { TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
 import pg from "pg";
@@ -108,7 +108,7 @@ export function recorderKit(database: () => TestDatabase) {
     hold(`lock table ${pg.escapeIdentifier(table)} in share mode`);
 
   const hold = async (statement: string, parameters: string[] = []): Promise<() => Promise<void>> => {
-    const blocker = new pg.Client(clientConfig(database().connection, "blocker"));
+    const blocker = new pg.Client(testClientConfig(database().connection, "blocker"));
     await blocker.connect();
     onTestFinished(() => blocker.end());
     await blocker.query("begin");

@@ -61,7 +61,7 @@ export class UsageRecorder {
     await this.#pruner.run();
   }
 
-  /** Writes everything that waits, for two seconds at most, and closes the connections. */
+  /** Writes everything that waits, for `lastFlushMs` at most, and closes the connections. */
   async close(): Promise<void> {
     await Promise.all([this.#writer.close(), this.#pruner.close()]);
   }

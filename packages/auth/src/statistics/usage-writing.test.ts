@@ -6,6 +6,7 @@ import { measureSlowest } from "@latchkey/db/testing/measure-slowest";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { patientMs } from "../admission/admission.test-kit.ts";
 import { admitted, recorderKit, rejected, request } from "./usage-recorder.test-kit.ts";
 
 // How a recorder writes in various states of Postgres.
@@ -141,38 +142,35 @@ test("writes automatically, one flush at a time", async () => {
 test("close writes what it could not write because of a lock, if the lock is released in time", async () => {
   const closeWithLock = async () => {
     const keyId = createId("key");
-    const { recorder, failures } = openRecorder();
+    const { recorder, failures } = openRecorder({ lastFlushMs: patientMs });
     recorder.record(admitted(keyId), request);
     await recorder.flush();
     const release = await holdHours(keyId);
     recorder.record(admitted(keyId), request);
-    const startedAt = performance.now();
     const closing = recorder.close();
-    await expect.poll(() => failures.length).toBe(1);
+    await expect.poll(() => failures.length).toBeGreaterThan(0);
     await release();
     await closing;
-    return { keyId, tookMs: performance.now() - startedAt };
+    return { keyId, failures };
   };
-  // On a busy machine, the two writes can take longer than close waits, so there are up to five attempts.
+  // On a busy machine, a connection can also time out, so there are up to five attempts.
   let last = await closeWithLock();
-  for (let attempt = 2; attempt <= 5 && last.tookMs >= 2_000; attempt += 1) last = await closeWithLock();
+  for (let attempt = 2; attempt <= 5 && last.failures.length > 1; attempt += 1) last = await closeWithLock();
   expect(await sum(last.keyId)).toBe(2);
 });
 
 test("close writes everything, even more than fits in one write, and leaves no connection", async () => {
   const closeWithKeys = async (keyIds: readonly KeyId[]) => {
-    const { recorder } = openRecorder();
+    const { recorder, failures } = openRecorder({ lastFlushMs: patientMs });
     for (const keyId of keyIds) recorder.record(admitted(keyId), request);
-    const startedAt = performance.now();
     await recorder.close();
-    return performance.now() - startedAt;
+    return failures.length;
   };
-  // A write has at most 1,000 rows of each kind. On a busy machine, two writes can take longer than close waits, so there are
-  // up to five attempts.
+  // A write has at most 1,000 rows of each kind. On a busy machine, a connection can time out, so there are up to five attempts.
   let keyIds: readonly KeyId[] = [];
-  for (let attempt = 1, tookMs = Number.POSITIVE_INFINITY; attempt <= 5 && tookMs >= 2_000; attempt += 1) {
+  for (let attempt = 1, failures = 1; attempt <= 5 && failures > 0; attempt += 1) {
     keyIds = Array.from({ length: 1_100 }, () => createId("key"));
-    tookMs = await closeWithKeys(keyIds);
+    failures = await closeWithKeys(keyIds);
   }
   const { rows } = await sql<{ hours: number; addresses: number }>`
     select

@@ -1,4 +1,5 @@
-import { clientConfig, startupOptions } from "@latchkey/db/connection";
+import { startupOptions } from "@latchkey/db/connection";
+import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import { sql } from "kysely";
 import pg from "pg";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -113,7 +114,7 @@ describe("an API key that was idle when a node looked it up", () => {
     const { space, key } = await addIdle();
     const { workspaceId } = space;
     const client = new pg.Client({
-      ...clientConfig(database().connection, "test"),
+      ...testClientConfig(database().connection, "test"),
       options: startupOptions("latchkey_admission"),
     });
     await client.connect();

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { clientConfig } from "@latchkey/db/connection";
+import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
@@ -9,7 +9,7 @@ let database: TestDatabase;
 let client: pg.Client;
 beforeAll(async () => {
   database = await createTestDatabase(inject("postgres"));
-  client = new pg.Client(clientConfig(database.connection, "a test"));
+  client = new pg.Client(testClientConfig(database.connection, "a test"));
   await client.connect();
 });
 afterAll(async () => {

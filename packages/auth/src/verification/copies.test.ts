@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { clientConfig, startupOptions } from "@latchkey/db/connection";
+import { startupOptions } from "@latchkey/db/connection";
 import { createId } from "@latchkey/db/ids";
+import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import { sql } from "kysely";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -169,7 +170,7 @@ test("the older of two remembered copies decides, even if the caller's key was r
 /** Counts the rows that a lookup reads of each table. */
 async function countRowsOf(lookup: CopyLookup): Promise<Readonly<Record<string, number>>> {
   const options = startupOptions("latchkey_admission", sessionSettings);
-  const client = new pg.Client({ ...clientConfig(database().connection, "test"), options });
+  const client = new pg.Client({ ...testClientConfig(database().connection, "test"), options });
   await client.connect();
   onTestFinished(() => client.end());
   // On a busy machine, the statements may take longer than the product's timeouts.

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { clientConfig } from "@latchkey/db/connection";
 import type { IssuedKeyId, KeyspaceId } from "@latchkey/db/ids";
 import { isSerializationFailure } from "@latchkey/db/sqlstate";
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
+import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 async function connectForTest(): Promise<pg.Client> {
-  const own = new pg.Client(clientConfig(database.connection, "test"));
+  const own = new pg.Client(testClientConfig(database.connection, "test"));
   await own.connect();
   onTestFinished(() => own.end());
   return own;

@@ -1,7 +1,7 @@
 import { deleteUser, lockUserForDeletion } from "@latchkey/db/account-deletion";
-import { clientConfig } from "@latchkey/db/connection";
 import type { UserId } from "@latchkey/db/ids";
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
+import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import { sql } from "kysely";
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
@@ -34,7 +34,7 @@ async function verifyNamed(node: Verifier, { caller }: TestKeyspace, key: TestIs
 
 /** Locks a user as a deletion does, until the test ends. */
 async function lockUser(id: UserId): Promise<void> {
-  const client = new pg.Client(clientConfig(database().connection, "a deletion"));
+  const client = new pg.Client(testClientConfig(database().connection, "a deletion"));
   await client.connect();
   onTestFinished(() => client.end());
   await client.query("begin");

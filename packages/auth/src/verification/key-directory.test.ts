@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { clientConfig, startupOptions } from "@latchkey/db/connection";
+import { startupOptions } from "@latchkey/db/connection";
 import { createId } from "@latchkey/db/ids";
+import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import { sql } from "kysely";
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
@@ -22,7 +23,7 @@ const { addKey, addKeyspace, database, execute, issueKey } = setUpVerifierTests(
  */
 async function createDirectory(maxIssuedBytes = 35_000) {
   const client = new pg.Client({
-    ...clientConfig(database().connection, "test"),
+    ...testClientConfig(database().connection, "test"),
     options: startupOptions("latchkey_admission"),
   });
   await client.connect();

@@ -1,6 +1,7 @@
-import { clientConfig, startupOptions } from "@latchkey/db/connection";
+import { startupOptions } from "@latchkey/db/connection";
 import type { KeyId } from "@latchkey/db/ids";
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
+import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
@@ -14,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 async function connect(options = ""): Promise<pg.Client> {
-  const client = new pg.Client({ ...clientConfig(database.connection, "test"), options });
+  const client = new pg.Client({ ...testClientConfig(database.connection, "test"), options });
   await client.connect();
   onTestFinished(() => client.end());
   return client;

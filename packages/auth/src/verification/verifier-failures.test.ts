@@ -1,5 +1,5 @@
-import { clientConfig } from "@latchkey/db/connection";
 import { isReadOnlyServer } from "@latchkey/db/sqlstate";
+import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import { sql } from "kysely";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -140,8 +140,7 @@ describe("faults", () => {
 
   test("a node whose connection leads to a standby is unavailable, and recovers by itself once it leads to a primary", async () => {
     const failures: unknown[] = [];
-    const patience = { connectTimeoutMs: patientMs, statementTimeoutMs: patientMs };
-    const node = openNode({ ...patience, onFailure: (error) => failures.push(error) });
+    const node = openNode({ statementTimeoutMs: patientMs, onFailure: (error) => failures.push(error) });
     const space = await addKeyspace();
     const key = await issueKey(space);
     expect(await verify(node, space, key)).toBe("VALID");
@@ -164,7 +163,7 @@ describe("faults", () => {
     const space = await addKeyspace();
     const [known, unknown] = [await issueKey(space), await issueKey(space)];
     expect(await verify(node, space, known)).toBe("VALID");
-    const blocker = new pg.Client(clientConfig(database().connection, "blocker"));
+    const blocker = new pg.Client(testClientConfig(database().connection, "blocker"));
     await blocker.connect();
     onTestFinished(() => blocker.end());
     await blocker.query("begin; lock table issued_keys in access exclusive mode");

@@ -12,7 +12,7 @@ import type { NamedLimit, Refill } from "@latchkey/db/issued-key-settings";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { type RawBuilder, sql } from "kysely";
 import { afterAll, beforeAll, inject, onTestFinished } from "vitest";
-import { admissionKit, patientMs, type TestKey } from "../admission/admission.test-kit.ts";
+import { admissionKit, patientTimeouts, type TestKey } from "../admission/admission.test-kit.ts";
 import { digestKey, isWellFormedApiKey } from "../key-format.ts";
 import { verification } from "./decision.test-kit.ts";
 import type { Verification, VerificationRequest } from "./verification.ts";
@@ -52,7 +52,7 @@ interface StoredCounter {
 }
 
 /** Options for tests of exact counts: no request reaches its deadline, even on a busy machine. */
-export const patient = { deadlineMs: patientMs, maxWaiting: 10_000 };
+export const patient = { ...patientTimeouts, maxWaiting: 10_000 };
 
 let lastIssuedKeyId = "";
 
@@ -103,9 +103,9 @@ export function verifierKit(database: () => TestDatabase) {
     hold,
     execute,
     addKeyspaceTo,
-    /** Opens a new node, which is closed when the test ends. Its default deadline is {@link patientMs}. */
+    /** Opens a new node, which is closed when the test ends. By default, it has the deadlines of {@link patientTimeouts}. */
     openNode(options: Partial<VerifierOptions> = {}): Verifier {
-      const node = new Verifier({ connection: database().connection, deadlineMs: patientMs, ...options });
+      const node = new Verifier({ connection: database().connection, ...patientTimeouts, ...options });
       onTestFinished(() => node.close());
       return node;
     },

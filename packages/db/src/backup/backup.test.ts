@@ -1,6 +1,5 @@
 import { type Kysely, sql } from "kysely";
 import { beforeAll, expect, inject, onTestFinished, test } from "vitest";
-import { openDatabase } from "../connection.ts";
 import type { ClusterConnection } from "../embedded/cluster-connection.ts";
 import { tryJoin } from "../embedded/presence.ts";
 import { copyTemplate, createTemplate } from "../migrate.test-kit.ts";
@@ -9,6 +8,7 @@ import { migrations } from "../migrations.ts";
 import type { Db } from "../schema.ts";
 import { requireTenantIsolation } from "../tenant-isolation.ts";
 import { countWaiting } from "../testing/count-waiting.ts";
+import { openTestPool } from "../testing/test-connection.ts";
 import {
   createOwnedDatabase,
   dump,
@@ -546,7 +546,7 @@ test("doesn't restore into a schema other than the backup's", async () => {
 
 test("doesn't restore while a server has connections to the database", async () => {
   const target = await createOwnedDatabase();
-  const server = openDatabase(target.owner, { applicationName: "latchkey open" });
+  const server = openTestPool(target.owner, { applicationName: "latchkey open" });
   try {
     await sql`select 1`.execute(server);
     await expect(restore(target, filledBackup)).rejects.toMatchObject({ kind: "database-in-use" });
@@ -558,7 +558,7 @@ test("doesn't restore while a server has connections to the database", async () 
 
 test("restores once the connections of a server that has just stopped are closed", async () => {
   const target = await createTarget();
-  const server = openDatabase(target.owner, { applicationName: "latchkey open" });
+  const server = openTestPool(target.owner, { applicationName: "latchkey open" });
   await sql`select 1`.execute(server);
   const restoring = restore(target, filledBackup);
   // The restoration has found the server's connection once it waits for its next check.

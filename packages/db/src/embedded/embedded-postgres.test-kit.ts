@@ -80,7 +80,7 @@ export async function prolongRecovery(cluster: string): Promise<void> {
 /** Waits until a start has logged a text. */
 export async function waitForLog(cluster: string, text: string): Promise<void> {
   const read = () => readFile(join(cluster, "postgres.log"), "utf8");
-  await expect.poll(read, { timeout: 30_000 }).toContain(text);
+  await expect.poll(read).toContain(text);
 }
 
 /** Lists the remains of clusters that were not completed or that another process created first. */

@@ -65,7 +65,7 @@ test("a signal ends the wait for a recovery, and stops the Postgres that was sta
   expect(outcome).toEqual(isAbort);
   expect(tookMs).toBeLessThan(maxAbortMs);
   expect(await serverPid(dataDirectory)).toBeUndefined();
-}, 90_000);
+});
 
 /** Creates a cluster whose recovery doesn't end by itself. When the test ends, `signal` aborts, and Postgres is stopped. */
 async function prepareRecovering() {
@@ -98,7 +98,7 @@ test("a recovery may take longer than the limit of the wait, for the process tha
   const [started, found] = await Promise.all([starter.joining, other.joining]);
   expect([started.server?.pid, found.server]).toEqual([pid, undefined]);
   await Promise.all([started.presence.end(), found.presence.end()]);
-}, 90_000);
+});
 
 test("a Postgres that another process stopped while it was starting is started again", async () => {
   const { dataDirectory, cluster, prepared, signal } = await prepareRecovering();
@@ -114,7 +114,7 @@ test("a Postgres that another process stopped while it was starting is started a
   expect(server?.pid).toBe(await serverPid(dataDirectory));
   expect(server?.pid).not.toBe(stopped);
   await presence.end();
-}, 90_000);
+});
 
 test("the wait for a Postgres that another process is about to stop has a limit", async () => {
   const { dataDirectory } = await createStopped();
@@ -126,7 +126,7 @@ test("the wait for a Postgres that another process is about to stop has a limit"
     kind: "start-failed",
     message: expect.stringContaining("it is being stopped"),
   });
-}, 90_000);
+});
 
 test("so has the wait for a Postgres that shuts down, and for one that can't be started because of another", async () => {
   const { dataDirectory, cluster } = await createStopped();
@@ -136,7 +136,7 @@ test("so has the wait for a Postgres that shuts down, and for one that can't be 
   // A smart shutdown, which waits for the end of the presence.
   if (server?.pid) process.kill(server.pid, "SIGTERM");
   const readStatus = async () => (await readPidFile(cluster))?.status;
-  await expect.poll(readStatus, { timeout: 30_000 }).toBe("stopping");
+  await expect.poll(readStatus).toBe("stopping");
   await expect(joinCluster(prepared, { joinWithinMs: 100 })).rejects.toMatchObject({
     message: expect.stringContaining("the database system is shutting down"),
   });
@@ -146,7 +146,7 @@ test("so has the wait for a Postgres that shuts down, and for one that can't be 
   await expect(joinCluster(prepared, { joinWithinMs: 100 })).rejects.toMatchObject({
     message: expect.stringContaining('lock file "postmaster.pid" is empty'),
   });
-}, 90_000);
+});
 
 test("a start that fails leaves no Postgres behind", async () => {
   const { dataDirectory, cluster } = await createStopped();
@@ -156,7 +156,7 @@ test("a start that fails leaves no Postgres behind", async () => {
     message: expect.stringContaining("rejects its superuser"),
   });
   expect(await serverPid(dataDirectory)).toBeUndefined();
-}, 90_000);
+});
 
 test("a signal ends the wait for a Postgres that doesn't answer", async () => {
   const { dataDirectory, cluster } = await createStopped();
@@ -172,7 +172,7 @@ test("a signal ends the wait for a Postgres that doesn't answer", async () => {
   // Less than the 10 s for which an attempt to connect waits, plus the longest delay by a busy machine.
   expect(tookMs).toBeLessThan(8_000 + (await stopMeasuring()));
   expect(await serverPid(dataDirectory)).toBeUndefined();
-}, 90_000);
+});
 
 test("a signal that comes before the start, or after Postgres has answered, leaves no Postgres either", async () => {
   const { dataDirectory } = await createStopped();
@@ -180,10 +180,10 @@ test("a signal that comes before the start, or after Postgres has answered, leav
   expect((await early.abort()).outcome).toEqual(isAbort);
   expect(await serverPid(dataDirectory)).toBeUndefined();
   const late = startOpening(dataDirectory);
-  await expect.poll(() => serverPid(dataDirectory), { timeout: 30_000, interval: 1 }).toBeDefined();
+  await expect.poll(() => serverPid(dataDirectory), { interval: 1 }).toBeDefined();
   if ((await late.abort()).outcome === "opened") await (await late.opening).close();
   expect(await serverPid(dataDirectory)).toBeUndefined();
-}, 90_000);
+});
 
 test("an empty pid file, as while another Postgres writes it, delays a start and nothing more", async () => {
   const { dataDirectory, cluster } = await createStopped();
@@ -192,7 +192,7 @@ test("an empty pid file, as while another Postgres writes it, delays a start and
   await waitForLog(cluster, 'lock file "postmaster.pid" is empty');
   await rm(join(cluster, "postmaster.pid"));
   expect((await opening).kind).toBe("started");
-}, 90_000);
+});
 
 test("a pid file counts once its first line is complete", async () => {
   const { cluster } = await createStopped();
@@ -223,7 +223,7 @@ test("a process that is about to become the cluster's Postgres isn't ignored if 
   expect(await serverPid(dataDirectory)).toBe(starting.pid);
   starting.stdin.end();
   expect((await opening).kind).toBe("started");
-}, 90_000);
+});
 
 test("a zombie with the ID in the pid file doesn't prevent a start", async () => {
   const { dataDirectory, cluster } = await createStopped();
@@ -239,7 +239,7 @@ test("a zombie with the ID in the pid file doesn't prevent a start", async () =>
   const [line] = (await once(parent.stdout, "data")) as [Buffer];
   const zombie = Number(String(line));
   const readState = () => readFile(`/proc/${zombie}/status`, "utf8");
-  await expect.poll(readState, { timeout: 30_000 }).toMatch(/\nState:\tZ/);
+  await expect.poll(readState).toMatch(/\nState:\tZ/);
   await writeInCluster(cluster, "postmaster.pid", `${zombie}\n${cluster}\n1\n5432\n.\n\n`);
   expect((await startOpening(dataDirectory).opening).kind).toBe("started");
-}, 90_000);
+});

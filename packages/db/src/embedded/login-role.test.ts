@@ -1,9 +1,9 @@
 import { type Kysely, sql } from "kysely";
 import { expect, onTestFinished, test } from "vitest";
-import { openDatabase } from "../connection.ts";
 import { requireRoles } from "../database-roles.ts";
 import { migrate } from "../migrate.ts";
 import { migrations } from "../migrations.ts";
+import { openTestPool } from "../testing/test-connection.ts";
 import type { ClusterConnection } from "./cluster-connection.ts";
 import { closeAfterTest, copyStoppedCluster, query, startHolder } from "./embedded-postgres.test-kit.ts";
 import { openEmbeddedPostgres } from "./embedded-postgres.ts";
@@ -118,7 +118,7 @@ test("takes over the cluster of a version that logs in as the superuser, while t
   await requireRoles(connection);
 
   // Row-level security applies to the product, and the former version, which is a superuser, keeps working.
-  const db = openDatabase(connection, { applicationName: "test" });
+  const db = openTestPool(connection, { applicationName: "test" });
   onTestFinished(() => db.destroy());
   expect(await db.selectFrom("users").select("email").execute()).toEqual([{ email: "ada@example.com" }]);
   expect(await db.selectFrom("workspaces").select("name").execute()).toEqual([]);
@@ -142,11 +142,13 @@ async function migrateEverything(db: Kysely<unknown>): Promise<void> {
 test("processes that open such a cluster concurrently all succeed, and wait for a table that a transaction locks", async () => {
   const dataDirectory = await copyStoppedCluster();
   const former = await openFormerCluster(dataDirectory);
-  const holder = openDatabase(former.superuser, { applicationName: "test", role: "login" });
+  const holder = openTestPool(former.superuser, { applicationName: "test", role: "login" });
   onTestFinished(() => holder.destroy());
   const locked = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   const held = holder.transaction().execute(async (trx) => {
+    // The pools of the tests end idle transactions after ten seconds.
+    await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx);
     await trx.selectFrom("users").select("id").execute();
     locked.resolve();
     await release.promise;
@@ -162,9 +164,7 @@ test("processes that open such a cluster concurrently all succeed, and wait for 
     return opened;
   });
   // While the lock is held, the step after the locked table is not reached.
-  await expect
-    .poll(() => listOwned(former.superuser, "latchkey_app"), { timeout: 20_000 })
-    .toContain("table accounts");
+  await expect.poll(() => listOwned(former.superuser, "latchkey_app")).toContain("table accounts");
   expect(isOpen).toBe(false);
   expect(await listOwned(former.superuser, "latchkey")).toContain("table users");
   release.resolve();

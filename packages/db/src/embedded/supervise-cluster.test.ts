@@ -138,4 +138,4 @@ test("a long recovery is reported, and a close ends it and leaves no Postgres be
   await postgres.close();
   expect(log.kinds).toEqual(["lost", "starting"]);
   expect(await serverPid(dataDirectory)).toBeUndefined();
-}, 90_000);
+});

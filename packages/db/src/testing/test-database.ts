@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { sql } from "kysely";
-import { openDatabase } from "../connection.ts";
 import type { ClusterConnection } from "../embedded/cluster-connection.ts";
 import { prepareLoginRole } from "../embedded/login-role.ts";
 import { migrate } from "../migrate.ts";
 import type { Db } from "../schema.ts";
 import { createDatabase, dropDatabase, setDatabaseAvailable, setDatabaseReadOnly } from "./test-cluster.ts";
+import { openTestPool } from "./test-connection.ts";
 
 /** A database for one test file, with the newest schema and nothing in it. */
 export interface TestDatabase {
@@ -25,8 +25,6 @@ export interface TestDatabase {
 
 /** The name of the database that {@link createTestDatabase} copies. */
 export const migratedTemplate = "migrated_template";
-/** Only ends what hangs, on a busy machine too. */
-const timeouts = { statementTimeoutMs: 30_000, connectTimeoutMs: 30_000 };
 /** How often to try to connect again: 20 s. */
 const maxAttempts = 1_000;
 
@@ -46,12 +44,8 @@ export async function createTestTemplate(postgres: ClusterConnection): Promise<v
 export async function createTestDatabase(postgres: ClusterConnection): Promise<TestDatabase> {
   const connection = { ...postgres, database: `test_${randomUUID()}` };
   await createDatabase(postgres, connection.database, migratedTemplate);
-  const db = openDatabase(connection, { applicationName: "latchkey test", ...timeouts });
-  const owner = openDatabase(connection, {
-    applicationName: "latchkey test owner",
-    role: "login",
-    ...timeouts,
-  });
+  const db = openTestPool(connection, { applicationName: "latchkey test" });
+  const owner = openTestPool(connection, { applicationName: "latchkey test owner", role: "login" });
   return {
     connection,
     db,
