@@ -11,6 +11,7 @@ import { callOpen, statusOf } from "../support/open-call.ts";
 import { connectionTo, eventually } from "../support/postmaster.ts";
 import { countStatuses, verifyCounts } from "../support/request-counts.ts";
 import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
+import { untilAnswered } from "../support/until-answered.ts";
 
 // Two nodes on one database. One of them is stopped.
 
@@ -156,7 +157,7 @@ test("idle connections, used or not, don't delay the stop of a node", async () =
   // Browsers open connections ahead of need; fetch keeps those it has used.
   const unused = connect(Number(new URL(nodes.right.baseUrl).port), "127.0.0.1");
   await once(unused, "connect");
-  expect((await callOpen(nodes.right.baseUrl, key)).status).toBe(200);
+  expect((await untilAnswered(() => callOpen(nodes.right.baseUrl, key))).status).toBe(200);
   const unusedEnds = once(unused, "close");
   const stopMeasuring = await measureStall(nodes.left.baseUrl);
   const signalledAt = performance.now();
@@ -166,5 +167,6 @@ test("idle connections, used or not, don't delay the stop of a node", async () =
   await unusedEnds;
   console.info(`SIGTERM with idle connections: gone within ${Math.round(tookMs)} ms`);
   expect(tookMs).toBeLessThan(3_000 + 2 * stallMs);
-  expect(await statusOf(nodes.left.baseUrl, "/readyz")).toBe(200);
+  const isReady = async () => (await statusOf(nodes.left.baseUrl, "/readyz")) === 200;
+  await eventually("the other node is ready", isReady);
 });

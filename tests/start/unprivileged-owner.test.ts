@@ -5,6 +5,7 @@ import { createKey, signUp } from "../support/account.ts";
 import { callOpen } from "../support/open-call.ts";
 import { authSecret, type ProductNode, type Variables } from "../support/product.ts";
 import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
+import { untilAnswered } from "../support/until-answered.ts";
 
 // A database whose user isn't a superuser, as managed Postgres services provide it.
 
@@ -40,8 +41,8 @@ async function addOwner(name: string, attributes: string): Promise<Variables> {
 async function expectInUse(node: ProductNode): Promise<void> {
   const account = await signUp(node.baseUrl);
   const { key } = await createKey(node.baseUrl, account, "first");
-  expect((await callOpen(node.baseUrl, key)).status).toBe(200);
-  expect((await callOpen(node.baseUrl, key, "/open/workspaces")).status).toBe(200);
+  expect((await untilAnswered(() => callOpen(node.baseUrl, key))).status).toBe(200);
+  expect((await untilAnswered(() => callOpen(node.baseUrl, key, "/open/workspaces"))).status).toBe(200);
 }
 
 test("an owner that can't create roles gets the statements for a superuser, which suffice", async () => {

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { measureSlowest } from "@latchkey/db/testing/measure-slowest";
 import { statusOf } from "./open-call.ts";
+import { measureSlowness } from "./processor-speed.ts";
 
 /** A machine that delays responses for longer than this, in milliseconds, also delays some until their deadline. */
 export const busyMs = 500;
@@ -10,7 +11,7 @@ export const busyMs = 500;
 /** A machine that delays responses for less than this, in milliseconds, serves requests at almost full speed. */
 export const quietMs = 100;
 
-/** The longest delay, in milliseconds, that a node's own work causes on an idle machine for responses that wait for nothing. */
+/** The longest delay, in milliseconds, that a node's own work causes on the usual machine, if idle, for responses that wait for nothing. */
 const ownWorkMs = 250;
 
 /** A server that does nothing but respond, so that only a busy machine delays its responses. */
@@ -51,6 +52,7 @@ export async function measureStall(baseUrl: string): Promise<() => Promise<numbe
   );
   return async () => {
     const [nodeMs = 0, idleMs = 0] = await Promise.all([stopNode?.(), stopIdle?.()]);
-    return Math.min(nodeMs, ownWorkMs + 2 * idleMs);
+    if (nodeMs <= ownWorkMs + 2 * idleMs) return nodeMs;
+    return Math.min(nodeMs, ownWorkMs * (await measureSlowness()) + 2 * idleMs);
   };
 }

@@ -115,15 +115,6 @@ export async function startNode(variables: Variables, options: SpawnOptions = {}
   };
 }
 
-/** The most processor time of a start on an existing database, which takes 2 s on an idle machine. */
-export const maxStartProcessorMs = 5_000;
-
-/**
- * The longest start on an existing database, without {@link ProductNode.startQueuedMs}, in milliseconds. It includes the work of
- * Postgres, which a busy machine delays too.
- */
-export const maxStartMs = 10_000;
-
 /** Starts a node without waiting for it. */
 export function spawnNode(variables: Variables, options: SpawnOptions = {}): ChildProcess {
   const { leadsGroup = false, directory = projectRoot, deadlines = "product" } = options;

@@ -45,7 +45,7 @@ let account: Account;
 let keyspace: Keyspace;
 
 beforeAll(async () => {
-  instance = await createTestInstance();
+  instance = await createTestInstance({}, { deadlines: "patient" });
   const right = await instance.start();
   const [ahead, behind] = await Promise.all(
     [1, -1].map(async (hours) => instance.start(await skewClock(hours))),

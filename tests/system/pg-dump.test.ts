@@ -18,7 +18,7 @@ let target: DebianPostgres;
 let file: string;
 
 beforeAll(async () => {
-  instance = await createTestInstance();
+  instance = await createTestInstance({}, { deadlines: "patient" });
   file = join(instance.directory, "latchkey.dump");
   [source, target] = await Promise.all([startDebianPostgres(), startDebianPostgres()]);
 });

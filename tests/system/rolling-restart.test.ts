@@ -6,11 +6,13 @@ import { readUses } from "../support/inspection.ts";
 import { startCreatingKeys } from "../support/key-creation.ts";
 import { createKeyspace, issueKey, readCounter } from "../support/keyspace.ts";
 import { type Outcome, startLoad } from "../support/load.ts";
+import { busyMs, measureStall } from "../support/machine-stall.ts";
 import { callOpen } from "../support/open-call.ts";
 import { connectionTo } from "../support/postmaster.ts";
 import type { ProductNode } from "../support/product.ts";
 import { countAnswered, countStatuses, verifyCounts } from "../support/request-counts.ts";
 import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
+import { untilAnswered } from "../support/until-answered.ts";
 import { type ProxyProgram, startReverseProxy } from "./reverse-proxy.ts";
 
 // Two nodes behind a proxy are restarted in turn under load. The configurations come from the documentation, which
@@ -69,6 +71,7 @@ test.each<{ readonly program: ProxyProgram; readonly makers: number; readonly ca
     const proxy = await startReverseProxy(program, ports);
     stack.defer(() => proxy.stop());
     const { id, key } = await createKey(proxy.baseUrl, account, program);
+    const stopMeasuring = await measureStall(proxy.baseUrl);
     const load = startLoad({ baseUrls: [proxy.baseUrl], key, connections, reconnects: true });
     stack.defer(() => load.stop().then(() => undefined));
     const keyspace = await createKeyspace(proxy.baseUrl, account);
@@ -91,6 +94,7 @@ test.each<{ readonly program: ProxyProgram; readonly makers: number; readonly ca
     }
     const [outcomes, verifications] = await Promise.all([load.stop(), verifying.stop()]);
     const made = await Promise.all(making.map((maker) => maker.stop()));
+    const stallMs = await stopMeasuring();
     const counted = await readUses(await connectionTo(instance.cluster), id);
     const keys = made.flatMap((one) => one.keys);
     verifyCounts(
@@ -104,29 +108,35 @@ test.each<{ readonly program: ProxyProgram; readonly makers: number; readonly ca
       counted: uses,
       received: verifying.sent(),
     });
-    const isLost = ({ status }: Outcome) => canLosePosts && status === 502;
+    // On a busy machine, some requests get 503 at their deadline. They may have been counted.
+    const isLate = ({ status }: Pick<Outcome, "status">) => stallMs >= busyMs && status === 503;
+    const isLost = (outcome: Outcome) => isLate(outcome) || (canLosePosts && outcome.status === 502);
     const valid = verifications.filter(({ code }) => code === "VALID").length;
     const lost = verifications.filter(isLost).length;
+    const inTime = outcomes.filter((outcome) => !isLate(outcome));
+    const failures = made
+      .flatMap((one) => one.failures)
+      .map((status) => ({ status, errorCode: undefined }))
+      .filter((failure) => !isLate(failure));
     const faults = {
-      ...countStatuses(outcomes),
+      ...countStatuses(inTime),
       verifying: countStatuses(
         verifications.filter((outcome) => outcome.code !== "VALID" && !isLost(outcome)),
       ),
-      making: countStatuses(
-        made.flatMap((one) => one.failures).map((status) => ({ status, errorCode: undefined })),
-      ),
+      making: countStatuses(failures),
     };
     expect(faults, await proxy.complaints()).toEqual({
-      200: outcomes.length,
+      200: inTime.length,
       verifying: {},
       making: {},
     });
-    expect(counted).toBe(outcomes.length);
+    expect(counted).toBeGreaterThanOrEqual(inTime.length);
+    expect(counted).toBeLessThanOrEqual(outcomes.length);
     expect(uses).toBeGreaterThanOrEqual(valid);
     expect(uses).toBeLessThanOrEqual(valid + lost);
     expect(credits).toBe(balance - uses);
     expect(keys.length).toBeGreaterThanOrEqual(rounds * makers);
-    for (const one of keys.slice(-10)) expect((await callOpen(proxy.baseUrl, one.key)).status).toBe(200);
+    for (const one of keys.slice(-10))
+      expect((await untilAnswered(() => callOpen(proxy.baseUrl, one.key))).status).toBe(200);
   },
-  120_000,
 );

@@ -65,24 +65,25 @@ beforeAll(async () => {
     extraEndpoints: [createHeld("POST"), createHeld("PUT")],
     deadlines: { responseMs },
   });
-  // The first change is slower than later ones, and can get 503.
-  gate.resolve();
-  const { secret } = await app.addKey();
-  while ((await send(secret, ["PUT", "/held"], { name: "First" })).status === 503);
 });
 afterAll(() => app.close());
 
 const { send } = createOpenClient(() => app);
 
-/** Closes the gate and adds a user. */
+/** Adds a user and closes the gate. */
 async function closeGate() {
+  gate.resolve();
+  const { userId, secret } = await app.addKey();
+  const change = (method: "POST" | "PUT", name: string, headers: Readonly<Record<string, string>> = {}) =>
+    send(secret, [method, "/held"], { name }, headers);
+  // Until the app has opened its connections, a change on a busy machine can't start in time.
+  await expect.poll(async () => (await change("PUT", "First")).status).toBe(200);
+  await expect.poll(outcomes).not.toContain(undefined);
   changes = [];
   gate = Promise.withResolvers();
   onTestFinished(() => gate.resolve());
-  const { userId, secret } = await app.addKey();
   return {
-    change: (method: "POST" | "PUT", name: string, headers: Readonly<Record<string, string>> = {}) =>
-      send(secret, [method, "/held"], { name }, headers),
+    change,
     /** The names of the changes that were committed, in order. */
     readCommitted: async () => {
       const rows = await app.owner
