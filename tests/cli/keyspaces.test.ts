@@ -168,7 +168,7 @@ test("changes only keys of one keyspace at a time", async () => {
   expectFailure(await run(["issued-key", "disable", String(first?.id), String(other.id)]), {
     status: 1,
     code: "BAD_REQUEST",
-    message: "The keys belong to several keyspaces. Give keys of one keyspace at a time.",
+    message: "The keys belong to several keyspaces. Specify keys of one keyspace at a time.",
   });
 });
 
@@ -180,7 +180,7 @@ test.each([
   expectFailure(await run(["issued-key", "rotate", ...args]), {
     status: 2,
     code: "BAD_REQUEST",
-    message: "Give the IDs of keys, or --external-id and --keyspace.",
+    message: "Specify the IDs of keys, or --external-id and --keyspace.",
   });
 });
 
@@ -249,7 +249,7 @@ test.each([
     Array.from({ length: 101 }, (_, index) => ["--ip", `10.0.0.${index}`]).flat(),
     /--ip: .*Include at most 100 items/,
   ],
-  [["--refill", "10/daily"], /--refill: .*Give --credits too/],
+  [["--refill", "10/daily"], /--refill: .*Also specify --credits/],
   [["--meta", "[1]"], /--meta: "\[1\]" is not valid. Expected a JSON object/],
   [["--meta", "plan"], /--meta: "plan" is not valid. Expected a JSON object/],
 ])("issues no key with %j", async (options, message) => {

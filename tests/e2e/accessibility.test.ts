@@ -170,7 +170,7 @@ async function visitKeyPage(page: Page, check: (pageName: string) => Promise<voi
   await apiKeys.rotate.mutate({ id, overlapSeconds: 3_600 });
 
   await page.getByRole("link", { name }).click();
-  await page.getByText("An old secret was used after it was revoked.").waitFor();
+  await page.getByText("An old secret was used after it stopped being valid.").waitFor();
   await page.getByRole("button", { name: "Show as a table" }).click();
   await page.getByRole("table", { name: "Requests by hour" }).waitFor();
   await check("a key's page");

@@ -43,7 +43,7 @@ test("emails an invitation, without showing its link to the inviter", async () =
   expect(await dialog.locator("code").count()).toBe(0);
   const mail = await mailbox.receive(email);
   expect(mail).toMatchObject({ from: "keys@example.com", subject: "Invitation to Ada Lovelace’s workspace" });
-  expect(mail.text).toContain("Ada Lovelace invites you to join the workspace “Ada Lovelace’s workspace”");
+  expect(mail.text).toContain("Ada Lovelace invited you to join the workspace “Ada Lovelace’s workspace”");
   await grace.goto(linkIn(mail.text));
   await grace.getByLabel("Name").fill("Grace Hopper");
   await grace.getByLabel("Password").fill(visitor.password);

@@ -190,7 +190,7 @@ test("shows a message only while the browser is offline", async () => {
   await page.getByText("You’re offline.").waitFor({ state: "detached" });
 });
 
-test("with closed registration, creates the operator's account, and then shows that sign-up is closed", async () => {
+test("with closed registration, creates the operator's account, and then shows that sign-up is disabled", async () => {
   const closed = await startProduct({ REGISTRATION: "closed" });
   try {
     const { page } = await environment.browser.open();
@@ -201,8 +201,8 @@ test("with closed registration, creates the operator's account, and then shows t
     await page.getByRole("link", { name: "Instance health" }).waitFor();
     const { page: other } = await environment.browser.open();
     await other.goto(`${closed.baseUrl}/sign-up`);
-    await other.getByRole("heading", { name: "Sign-up is closed" }).waitFor();
-    await other.getByText("Sign-up is disabled on this instance.").waitFor();
+    await other.getByRole("heading", { name: "Sign-up is disabled" }).waitFor();
+    await other.getByText("Ask the operator of this instance for an account.").waitFor();
   } finally {
     await closed.stop();
   }

@@ -147,13 +147,13 @@ test("rotates the secret after asking for the password, and edits the webhook", 
   await page.getByText("All events, including future ones").waitFor();
 });
 
-test("says that another rotation ends the overlap of the older secret, also after a lost response", async () => {
+test("says that another rotation ends the overlap of the previous secret, even after a lost response", async () => {
   const { webhooks } = proceduresOf(page);
   const path = { workspaceId: workspace.id, id: new URL(page.url()).pathname.split("/").at(-1) ?? "" };
   const { version } = await webhooks.get.query(path);
   await page.getByRole("button", { name: "Rotate secret" }).click();
   await untilFocused(dialog());
-  await dialog().getByText("that older secret stops signing messages immediately").waitFor();
+  await dialog().getByText("If you rotate now, it stops immediately.").waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await loseResponse(page, "webhooks.rotateSecret");
   await dialog().getByRole("button", { name: "Rotate secret" }).click();

@@ -31,7 +31,7 @@ const hash = z
   .transform((text) => Buffer.from(text, text.length === 64 ? "hex" : "base64"))
   .refine(
     (digest) => !digest.equals(digestOfNothing),
-    customIssue("invalid_value", "This is the SHA-256 of an empty text. Enter the SHA-256 of a key."),
+    customIssue("invalid_value", "This is the SHA-256 of an empty string. Enter the SHA-256 of a key."),
   );
 
 const start = printable

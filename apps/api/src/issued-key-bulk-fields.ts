@@ -97,8 +97,8 @@ const ids = () => z.array(shownId("issuedKey")).meta({ maxItems: maxKeys });
 export const bulkResult = z
   .object({
     changed: ids().meta({ description: "The keys that were changed." }),
-    unchanged: ids().meta({ description: "The keys that already were as requested." }),
-    notFound: ids().meta({ description: "The IDs that no key of the keyspace has." }),
+    unchanged: ids().meta({ description: "The keys that were already in the requested state." }),
+    notFound: ids().meta({ description: "The IDs that match no key in the keyspace." }),
   })
   .meta({ id: "IssuedKeyBulkResult" });
 
@@ -117,7 +117,7 @@ export const bulkRotationResult = z
         }),
       )
       .meta({ maxItems: maxKeys, description: "The keys that were rotated, each with its new secret." }),
-    notFound: ids().meta({ description: "The IDs that no key of the keyspace has." }),
+    notFound: ids().meta({ description: "The IDs that match no key in the keyspace." }),
   })
   .meta({ id: "IssuedKeyBulkRotationResult" });
 

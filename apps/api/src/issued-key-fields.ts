@@ -72,7 +72,9 @@ export const refill = z
       .min(1, "Refill at least 1.")
       .max(maxCredits, `Refill at most ${maxCredits}.`)
       .meta({ description: "The balance after a refill. A higher balance stays.", example: 1_000 }),
-    interval: z.enum(["daily", "monthly"]).meta({ description: "At midnight, in UTC.", example: "monthly" }),
+    interval: z
+      .enum(["daily", "monthly"])
+      .meta({ description: "Refilled at midnight UTC.", example: "monthly" }),
     day: z.int().min(1, "Use at least 1.").max(31, "Use at most 31.").nullable().default(null).meta({
       description:
         "The day of a monthly refill; in a month with fewer days, its last day. Null for a daily refill.",

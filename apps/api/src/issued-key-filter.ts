@@ -16,7 +16,7 @@ export const issuedKeyFilter = {
   start: printable.trim().min(1, "must not be empty").max(maxLength.issuedKeyStart).optional().meta({
     pattern: noControlsPattern,
     description:
-      "Only keys whose secret, or an old secret that is still valid, starts with these characters. Of a secret that Latchkey created, only the prefix, the underscore and the next six characters are stored, so longer text finds nothing.",
+      "Only keys whose secret, or an old secret that is still valid, starts with these characters. Latchkey stores only the prefix, the underscore and the next six characters of secrets that it created, so a longer string finds nothing.",
     example: "sk_live_4fTq",
   }),
   permission: issuedPermission.optional().meta({

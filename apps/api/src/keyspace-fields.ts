@@ -29,7 +29,7 @@ const defaults = {
     .max(issuedKeyLimits.maxLifetimeDays, `Use at most ${issuedKeyLimits.maxLifetimeDays} (10 years).`)
     .nullable()
     .meta({
-      description: "After how many days a key that is issued without an expiry expires; null for never.",
+      description: "The number of days after which a key issued without an expiry expires; null for never.",
       example: 365,
     }),
   defaultPermissions: issuedPermissions.meta({

@@ -60,7 +60,7 @@ export const verificationRequest = z.strictObject({
   key: z.string().max(maxPresentedLength).meta({
     pattern: "^[\\s\\S]*$",
     description:
-      "The whole key, as the consumer sent it. The result of a text that can't be a key, such as an empty one or one of more than 512 characters, is `NOT_FOUND`. Send an empty text instead of a longer one, because a request body can have at most 100 KiB.",
+      "The whole key, as the consumer sent it. The result of a string that can't be a key, such as an empty string or one of more than 512 characters, is `NOT_FOUND`. Send an empty string instead of a longer one, because a request body can have at most 100 KiB.",
   }),
   keyspaceId: keyspaceId
     .meta({

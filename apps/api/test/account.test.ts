@@ -598,7 +598,7 @@ test("a user can make 100 changes to their account per hour, and still remove wh
     await expect(change()).rejects.toMatchObject({
       data: { code: "TOO_MANY_REQUESTS", retryAfterSeconds: expect.any(Number) },
       message: expect.stringMatching(
-        /^You have made 100 changes to your account within an hour, which is the limit. Try again in 6\d minutes\.$/,
+        /^You have reached the limit of 100 account changes per hour. Try again in 6\d minutes\.$/,
       ),
     });
   expect(await countEvents(userId)).toBe(events);

@@ -296,8 +296,7 @@ test("a user can have four exports in progress, in the web app and with API keys
     expect(await rejected.json()).toMatchObject({
       error: {
         code: "TOO_MANY_REQUESTS",
-        message:
-          "4 of your exports are in progress, which is the limit. Try again when one of them has ended.",
+        message: "You have reached the limit of 4 concurrent exports. Try again when one has ended.",
       },
     });
   }

@@ -195,9 +195,11 @@ test("with REGISTRATION=invite, only invited people can sign up; with closed, no
   try {
     const team = await addTeam(invite);
     const [email, { client }] = [newEmail(), openClient(invite.baseUrl)];
-    await expect(client.session.signUp.mutate({ name: "Grace", email, password })).rejects.toMatchObject(
-      failsWith("FORBIDDEN"),
-    );
+    await expect(client.session.signUp.mutate({ name: "Grace", email, password })).rejects.toMatchObject({
+      ...failsWith("FORBIDDEN"),
+      message:
+        "You need an invitation to sign up on this instance. Open the link in your invitation, and continue there.",
+    });
     const { token } = await team.invite(email);
     const session = await client.session.signUpInvited.mutate({ token, name: "Grace", password });
     expect(session.workspaces).toMatchObject([{ id: team.id }]);
@@ -209,9 +211,17 @@ test("with REGISTRATION=invite, only invited people can sign up; with closed, no
     const team = await addTeam(closed);
     const { token } = await team.invite(newEmail());
     const { client } = openClient(closed.baseUrl);
-    await expect(
-      client.session.signUpInvited.mutate({ token, name: "Grace", password }),
-    ).rejects.toMatchObject(failsWith("FORBIDDEN"));
+    const isDisabled = {
+      ...failsWith("FORBIDDEN"),
+      message: "Sign-up is disabled on this instance. Ask its operator for an account.",
+    };
+    const account = { name: "Grace", password };
+    await expect(client.session.signUp.mutate({ ...account, email: newEmail() })).rejects.toMatchObject(
+      isDisabled,
+    );
+    await expect(client.session.signUpInvited.mutate({ ...account, token })).rejects.toMatchObject(
+      isDisabled,
+    );
     const guest = await addPerson(closed);
     const { token: other } = await team.invite(guest.email);
     expect(await guest.client.invitations.accept.mutate({ token: other })).toMatchObject({ id: team.id });
@@ -340,7 +350,7 @@ test("a revoked invitation, and one to a deleted workspace, can't be accepted", 
   );
 });
 
-test("nobody joins a workspace without an owner who can sign in, except as an owner", async () => {
+test("if no owner of a workspace can sign in, people can join it only as owners", async () => {
   const team = await addTeam();
   const { client } = team.owner;
   const { userId } = await client.serviceAccounts.create.mutate({

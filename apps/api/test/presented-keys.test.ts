@@ -80,7 +80,11 @@ test("the hash of an empty key can't be imported", async () => {
     imported: 0,
     existing: 0,
     rejected: [
-      { line: 1, path: "hash", message: "This is the SHA-256 of an empty text. Enter the SHA-256 of a key." },
+      {
+        line: 1,
+        path: "hash",
+        message: "This is the SHA-256 of an empty string. Enter the SHA-256 of a key.",
+      },
     ],
   });
 });

@@ -376,7 +376,7 @@ test("50 concurrent changes make exactly the allowed changes to keys per hour, a
   expect(await rejected.json()).toMatchObject({
     error: {
       code: "TOO_MANY_REQUESTS",
-      message: `You have made 20 changes to API keys within an hour, which is the limit. Try again in ${Math.ceil(retryAfter / 60)} minutes. You can still disable and delete keys, and revoke old secrets.`,
+      message: `You have reached the limit of 20 changes to API keys per hour. Try again in ${Math.ceil(retryAfter / 60)} minutes. You can still disable and delete keys, and revoke old secrets.`,
     },
   });
   for (const send of [

@@ -54,7 +54,7 @@ async function countRows(table: "security_events" | "sessions", userId: UserId):
 
 const signInRejection = {
   data: { code: "TOO_MANY_REQUESTS", retryAfterSeconds: expect.any(Number) },
-  message: "You have signed in 100 times within an hour, which is the limit. Try again in a minute.",
+  message: "You have reached the limit of 100 sign-ins per hour. Try again in a minute.",
 };
 
 test("a user can sign in 100 times per hour, with any credential, and a further sign-in opens no session", async () => {
@@ -106,7 +106,7 @@ test("a user can change their password 100 times per hour, however many other ch
   ).rejects.toMatchObject({
     data: { code: "TOO_MANY_REQUESTS", retryAfterSeconds: expect.any(Number) },
     message: expect.stringMatching(
-      /^You have changed your password 100 times within an hour, which is the limit\. Try again in 6\d minutes\.$/,
+      /^You have reached the limit of 100 password changes per hour\. Try again in 6\d minutes\.$/,
     ),
   });
   expect(await countRows("security_events", userId)).toBe(events);

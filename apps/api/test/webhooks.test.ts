@@ -434,7 +434,7 @@ describe("a webhook that fails", () => {
     expect((await team.send(["GET", path])).body).toMatchObject({ isDisabled: false });
   });
 
-  test("is not failing or slow any more with another URL, and counts failures again from its first one", async () => {
+  test("is not failing or slow anymore with another URL, and counts failures again from its first one", async () => {
     const team = await addTeam();
     const { path } = await addWebhook(team);
     const readHealth = () =>

@@ -195,7 +195,7 @@ test("rejects a waiting task at its deadline, and starts the tasks behind it", a
   await vi.advanceTimersByTimeAsync(51);
   await rejected;
   await end("first");
-  // A running task has no deadline any more, and doesn't count as waiting.
+  // A running task has no deadline anymore, and doesn't count as waiting.
   await vi.advanceTimersByTimeAsync(50);
   const last = [run("ada", noDeadline, "last"), run("ada", noDeadline, "very last")];
   await expect(run("grace", noDeadline, "too many")).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });

@@ -19,7 +19,7 @@ export async function consumeSignInQuota(db: Db, userId: UserId): Promise<void> 
   const retryAfterSeconds = Math.ceil(await consumeFromBuckets(db, [bucket]));
   if (retryAfterSeconds <= 0) return;
   throw new AppError("TOO_MANY_REQUESTS", {
-    message: `You have signed in ${maxSignIns} times within an hour, which is the limit. Try again in a minute.`,
+    message: `You have reached the limit of ${maxSignIns} sign-ins per hour. Try again in a minute.`,
     retryAfterSeconds,
   });
 }

@@ -125,9 +125,9 @@ export async function openInvitedWorkspace(
 }
 
 /**
- * Opens any workspace without a check. Only for callers that have checked who acts in another way, or act for nobody: the `latchkey`
- * command, whose user has access to the database anyway; the operators' pages; the deletion of an account, for the workspaces of its
- * user; the jobs of invitations and webhooks; and the notice to the managers of a service account about its quota of keys.
+ * Opens any workspace without a check. Only for callers that have already authorized the actor in another way, or that don't act on
+ * behalf of a user: the `latchkey` command, whose user has access to the database anyway; the operators' pages; the deletion of an
+ * account, for the workspaces of its user; the jobs of invitations and webhooks; and the notice to the managers of a service account about its quota of keys.
  */
 export function openAsOperator(workspaceId: WorkspaceId): WorkspaceScope {
   return mintWorkspaceScope(workspaceId);

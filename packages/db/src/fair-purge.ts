@@ -43,7 +43,7 @@ export function createFairPurge({ listWorkspaces, purge }: WorkspacePurge): Dele
   /** Returns how many rows it deleted, 0 for a workspace that can't be purged. */
   const purgeOne = async (db: Db, workspaceId: WorkspaceId, limit: number, round?: PurgeRound) => {
     after = workspaceId;
-    // Nothing of these rows can be read any more, so no permission is needed.
+    // Nothing of these rows can be read anymore, so no permission is needed.
     const scope = mintWorkspaceScope(workspaceId);
     return await purgeInRound(round, workspaceId, () =>
       inWorkspace(db, scope, (trx) => purge(trx, scope, limit)),

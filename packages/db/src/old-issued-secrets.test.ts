@@ -62,7 +62,7 @@ async function measureReads(
   });
 }
 
-test("a rotation reads each old secret a few times only, also if Postgres has statistics of a few other keys alone", async () => {
+test("a rotation reads each old secret only a few times, even if Postgres has statistics only for a few other keys", async () => {
   const others = await addKeys(3);
   for (let rotation = 1; rotation <= 20; rotation += 1)
     await rotate(others.scope, createSecrets(others.ids), 0);

@@ -29,7 +29,7 @@ export function createConsumerPurge(): DeleteBatch {
 /**
  * Visits at most `limit` consumers, and deletes those without keys and limits. The others are not visited again until they lose
  * a key or a limit. A consumer gets a key only after a change to its row, so that this statement, which locks the row, finds
- * that it is not due any more.
+ * that it is not due anymore.
  *
  * A trigger deletes the counters, which are locked first. Rows that another transaction has locked are left for a later round,
  * so this can't deadlock with admission. The version of a consumer as an owner can be deleted, because no key remembers it.

@@ -71,8 +71,8 @@ const method = `## Method
   response; \`node:http\` sends a string that was built in advance. Before each measurement, their responses are compared
   with Latchkey's.
 - \`GET /open/workspaces/{workspaceId}\` has a path parameter and reads one row in a transaction of its own, and
-  \`GET …/members\` reads 25 of 1,000 rows. The latter is not measured with 256 connections, whose requests would wait as long
-  as their deadline. Their share of bare Koa compares them with a bare Koa that returns the same response without reading
+  \`GET …/members\` reads 25 of 1,000 rows. The latter is not measured with 256 connections, because its requests would reach
+  their deadline. Their share of bare Koa compares them with a bare Koa that returns the same response without reading
   anything. To measure only them: \`pnpm bench --only koa,latchkey:workspace,latchkey:members --connections 64,256\`.
 - \`pnpm bench:verify\` measures the verification of issued keys
   ([figures](verification-benchmarks.md)). It is a separate run, because its requests have bodies, and it compares other

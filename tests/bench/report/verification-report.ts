@@ -59,7 +59,7 @@ rounds meet the requirement and others don't.
 ${options.connections.map((connections) => sectionOf(rounds, titles, connections)).join("\n\n")}
 
 A request with 100 verifications is one request in these tables. Batches of 20,000 keys with limits or credits are not measured with \
-256 connections: 25,600 verifications that each write the meters of another key take about as long as their deadline. \
+256 connections: 25,600 verifications that each update the limits or credits of a different key take about as long as their deadline. \
 ${explanationOfTables}
 
 ${describeSetup(results)}

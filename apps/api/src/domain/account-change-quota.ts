@@ -16,7 +16,7 @@ const maxChanges = 100;
  * @throws {AppError} TOO_MANY_REQUESTS with `Retry-After`. Nothing is counted, because the transaction is rolled back.
  */
 export async function consumeAccountChangeQuota(trx: Trx, userId: UserId): Promise<void> {
-  await consumeQuota(trx, `account changes of ${userId}`, `made ${maxChanges} changes to your account`);
+  await consumeQuota(trx, `account changes of ${userId}`, "account changes");
 }
 
 /**
@@ -24,18 +24,18 @@ export async function consumeAccountChangeQuota(trx: Trx, userId: UserId): Promi
  * session, who doesn't know the password, could keep the user from changing it.
  */
 export async function consumePasswordChangeQuota(trx: Trx, userId: UserId): Promise<void> {
-  await consumeQuota(trx, `password changes of ${userId}`, `changed your password ${maxChanges} times`);
+  await consumeQuota(trx, `password changes of ${userId}`, "password changes");
 }
 
-/** @param reached what the user has done, for the message. */
-async function consumeQuota(trx: Trx, name: string, reached: string): Promise<void> {
+/** @param changes what is counted, for the message. */
+async function consumeQuota(trx: Trx, name: string, changes: string): Promise<void> {
   const digest = createHash("sha256").update(name).digest();
   const bucket = { digest, capacity: maxChanges, refillSeconds: 3_600 / maxChanges };
   const retryAfterSeconds = Math.ceil(await consumeFromBucket(trx, bucket));
   if (retryAfterSeconds === 0) return;
   const minutes = Math.ceil(retryAfterSeconds / 60);
   throw new AppError("TOO_MANY_REQUESTS", {
-    message: `You have ${reached} within an hour, which is the limit. Try again in ${minutes} ${minutes === 1 ? "minute" : "minutes"}.`,
+    message: `You have reached the limit of ${maxChanges} ${changes} per hour. Try again in ${minutes} ${minutes === 1 ? "minute" : "minutes"}.`,
     retryAfterSeconds,
   });
 }

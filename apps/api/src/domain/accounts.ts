@@ -31,6 +31,7 @@ import { lockWithOperators, requireOtherOperator } from "./operators.ts";
 import { endPendingSignIns } from "./pending-sign-in.ts";
 import { defaultQuotas } from "./quotas.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
+import { type Registration, signUpRejected } from "./sign-up-rejected.ts";
 import { addVerificationJob } from "./verification-job.ts";
 import { createWorkspace } from "./workspaces.ts";
 
@@ -52,17 +53,17 @@ export interface NewAccountOrigin extends RequestOrigin {
  * Creates a user with a password, and a first workspace that the user owns, in one transaction.
  * @param options.sendsVerification whether to email a verification link. Sign-ups are limited per network, and so are these
  *   emails: one per new account.
- * @param options.mustBeFirst whether only the first account of the instance may be created.
- * @throws {AppError} CONFLICT if the email address has an account; FORBIDDEN if the account must be the first one and isn't.
+ * @param options.registration unless it is `open`, only the first account of the instance may be created.
+ * @throws {AppError} CONFLICT if the email address has an account; FORBIDDEN unless registration is open or this is the first account.
  */
 export async function createAccount(
   db: Db,
   account: NewAccount,
   from: NewAccountOrigin,
   {
-    mustBeFirst = false,
+    registration = "open",
     sendsVerification = false,
-  }: { readonly mustBeFirst?: boolean; readonly sendsVerification?: boolean } = {},
+  }: { readonly registration?: Registration; readonly sendsVerification?: boolean } = {},
 ): Promise<{ userId: UserId; workspaceId: WorkspaceId }> {
   return await db.transaction().execute(async (trx) => {
     const userId = await insertUserWithPassword(trx, {
@@ -73,7 +74,7 @@ export async function createAccount(
     if (!userId) throw new AppError("CONFLICT", { message: "This email address already has an account." });
     // The trigger that makes the first user the operator has determined, under its lock, which of several concurrent
     // sign-ups is the first.
-    if (mustBeFirst && !(await isOperator(trx, userId))) throw signUpsRejected();
+    if (registration !== "open" && !(await isOperator(trx, userId))) throw signUpRejected(registration);
     const { kind, ...place } = from;
     const origin = {
       actor: kind === "session" ? { kind, userId, isRecentlyAuthenticated: true } : { kind },
@@ -84,12 +85,6 @@ export async function createAccount(
     if (sendsVerification) await addVerificationJob(trx, userId);
     return { userId, workspaceId };
   });
-}
-
-/** The error for a sign-up on an instance whose registration isn't open. */
-export function signUpsRejected(): AppError {
-  const message = "This instance does not accept sign-ups. Ask its operator for an account.";
-  return new AppError("FORBIDDEN", { message });
 }
 
 /** Creates the first workspace of a new user. Its name is made from the user's name by default. */

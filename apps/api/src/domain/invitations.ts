@@ -252,9 +252,9 @@ async function consumeInvitationRate(
   if (waitSeconds === 0) return;
   throw new AppError("TOO_MANY_REQUESTS", {
     message: [
-      `${sender.description} sent `,
+      `${sender.description} reached the limit of `,
       { count: invitationsPerHour },
-      " invitations within an hour, which is the limit. Try again later.",
+      " invitations per hour. Try again later.",
     ],
     retryAfterSeconds: waitSeconds,
   });

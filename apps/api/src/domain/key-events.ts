@@ -74,9 +74,9 @@ export async function requireKeyChangeQuota(
   const minutes = Math.ceil(retryAfterSeconds / 60);
   throw new AppError("TOO_MANY_REQUESTS", {
     message: [
-      "You have made ",
+      "You have reached the limit of ",
       { count: keyChangesPerHour },
-      ` changes to API keys within an hour, which is the limit. Try again in ${minutes} ${minutes === 1 ? "minute" : "minutes"}. You can still disable and delete keys, and revoke old secrets.`,
+      ` changes to API keys per hour. Try again in ${minutes} ${minutes === 1 ? "minute" : "minutes"}. You can still disable and delete keys, and revoke old secrets.`,
     ],
     retryAfterSeconds,
   });

@@ -17,6 +17,7 @@ import { reportRejectedSignIn } from "./report-rejected-sign-in.ts";
 import type { Services } from "./services.ts";
 import { completeSignIn, type SignInResult } from "./sign-in.ts";
 import { consumeSignUpAttempt, refundUnchecked, requestOriginOf, type Visitor } from "./sign-in-attempts.ts";
+import { explainRegistration } from "./sign-up-rejected.ts";
 
 /** The person whom the provider signed in. */
 interface Person extends OpenidClaims {
@@ -178,10 +179,7 @@ async function createUser(
   const { email, accountName } = person;
   const { registration } = configuration;
   if (registration === "closed" || (registration === "invite" && invitation === undefined)) {
-    const message =
-      registration === "closed"
-        ? "This instance does not accept sign-ups. Ask its operator for an account."
-        : "You need an invitation to sign up on this instance. Open the link in your invitation, and sign in there.";
+    const message = explainRegistration(registration);
     throw await rejected(services, { message, userId: undefined }, visitor);
   }
   const attempt = await consumeSignUpAttempt(services, visitor);

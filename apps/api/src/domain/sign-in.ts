@@ -11,7 +11,7 @@ import { isForeignKeyViolation } from "@latchkey/db/sqlstate";
 import { findUserByEmail, hasVerifiedEmail, insertUserWithPassword } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { acceptInvitation, previewInvitation } from "./accept-invitation.ts";
-import { createAccount, requireStrongPassword, signUpsRejected } from "./accounts.ts";
+import { createAccount, requireStrongPassword } from "./accounts.ts";
 import { describeDevice } from "./devices.ts";
 import { createPendingSignIn, type PendingSignIn } from "./pending-sign-in.ts";
 import { hasAccounts, type Services } from "./services.ts";
@@ -22,6 +22,7 @@ import {
   requestOriginOf,
   type Visitor,
 } from "./sign-in-attempts.ts";
+import { signUpRejected } from "./sign-up-rejected.ts";
 import { addVerificationJob } from "./verification-job.ts";
 
 /** A session, and the ID for the device cookie. */
@@ -85,12 +86,13 @@ export async function signUp(
   visitor: Visitor,
 ): Promise<DeviceSession> {
   const { db, sessions, configuration, sendsEmail: sendsVerification } = services;
-  const mustBeFirst = configuration.registration !== "open";
-  if (mustBeFirst && (await hasAccounts(services))) throw signUpsRejected(); // Before a password is hashed.
+  const { registration } = configuration;
+  // Before a password is hashed.
+  if (registration !== "open" && (await hasAccounts(services))) throw signUpRejected(registration);
   const passwordHash = await hashNewPassword(services, { ...account, password }, visitor);
   const origin = { kind: "session", ...requestOriginOf(visitor) } as const;
   const { userId } = await createAccount(db, { ...account, passwordHash }, origin, {
-    mustBeFirst,
+    registration,
     sendsVerification,
   });
   const session = await sessions.open(userId, visitor);
@@ -107,11 +109,7 @@ export async function signUpInvited(
   visitor: Visitor,
 ): Promise<DeviceSession> {
   const { db, readDb, sessions, quotas, configuration, sendsEmail } = services;
-  if (configuration.registration === "closed") {
-    const message =
-      "This instance does not accept sign-ups, even with an invitation. Ask its operator for an account.";
-    throw new AppError("FORBIDDEN", { message });
-  }
+  if (configuration.registration === "closed") throw signUpRejected("closed");
   const { email } = await previewInvitation(readDb, token);
   const passwordHash = await hashNewPassword(services, { email, name, password }, visitor);
   const userId = await db.transaction().execute(async (trx) => {

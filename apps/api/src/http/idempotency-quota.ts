@@ -28,9 +28,9 @@ export async function consumeIdempotencyQuota(
   if (retryAfterSeconds === 0) return;
   throw new AppError("TOO_MANY_REQUESTS", {
     message: [
-      "You have sent ",
+      "You have reached the limit of ",
       { count: capacity },
-      " requests with a new Idempotency-Key within an hour, which is the limit. Try again later, or without an Idempotency-Key.",
+      " requests with a new Idempotency-Key per hour. Try again later, or without an Idempotency-Key.",
     ],
     retryAfterSeconds,
   });

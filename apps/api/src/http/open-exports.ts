@@ -21,8 +21,9 @@ export function createExportSemaphore(): FairSemaphore<UserId> {
 function createRejection(): AppError {
   return new AppError("TOO_MANY_REQUESTS", {
     message: [
+      "You have reached the limit of ",
       { count: maxOpenExports },
-      " of your exports are in progress, which is the limit. Try again when one of them has ended.",
+      " concurrent exports. Try again when one has ended.",
     ],
     retryAfterSeconds,
   });

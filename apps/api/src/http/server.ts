@@ -205,9 +205,9 @@ async function tryToBind(
 function explain(failure: NodeJS.ErrnoException, host: string, port: number): string {
   switch (failure.code) {
     case "EADDRINUSE":
-      return `Port ${port} on ${host} is taken by another program; stop it, or set PORT to a free one.`;
+      return `Port ${port} on ${host} is already in use; stop the program that uses it, or set PORT to a free port.`;
     case "EACCES":
-      return `Port ${port} may not be used by this user; set PORT to one above 1023.`;
+      return `This user doesn't have permission to use port ${port}; set PORT to a number above 1023.`;
     default:
       return `Latchkey can't listen on HOST ${host}: ${failure.message}.`;
   }

@@ -82,9 +82,9 @@ function requireVerified(
     case "too-many-names":
       throw new AppError("TOO_MANY_REQUESTS", {
         message: [
-          "This API key has sent an Idempotency-Key with ",
+          "This API key has reached the limit of ",
           { count: verificationLimits.maxIdempotentPerHour },
-          " verifications within an hour, which is the limit. Send the request without one, or try again later.",
+          " verifications with an Idempotency-Key per hour. Send the request without one, or try again later.",
         ],
         retryAfterSeconds: outcome.retryAfterSeconds,
       });

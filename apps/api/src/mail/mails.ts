@@ -21,7 +21,7 @@ export function invitationMail(
     to: email,
     subject: `Invitation to ${workspaceName}`,
     text: [
-      `${inviterName ?? "The operator"} invites you to join the workspace “${workspaceName}” on Latchkey (${link.baseUrl}) as ${withArticle(role)}.`,
+      `${inviterName ?? "The operator"} invited you to join the workspace “${workspaceName}” on Latchkey (${link.baseUrl}) as ${withArticle(role)}.`,
       writeMessage([
         "To join, open this link before ",
         { time: expiresAt.toISOString() },
@@ -66,13 +66,13 @@ export function resetMail(
     subject: "Choose a new password",
     text: [
       account.removesAccess ? "Hello," : `Hello ${account.name},`,
-      `Someone requested a new password for your account on Latchkey (${link.baseUrl}). To choose one, open this link within an hour. It works once:\n${link.url}`,
+      `Someone requested a password reset for your account on Latchkey (${link.baseUrl}). To choose a new password, open this link within an hour. It works once:\n${link.url}`,
       ...(account.removesAccess
         ? [
             "The email address of this account has not been verified, so somebody else may have created it. A new password therefore also deletes its API keys, second factors and linked sign-in methods, and verifies the email address. Afterwards, check the members, service accounts, webhooks and invitations of the account's workspaces.",
           ]
         : []),
-      "If it wasn't you, ignore this email. Your password doesn't change.",
+      "If you didn't request this, ignore this email. Your password won't change.",
     ],
   };
 }
@@ -88,7 +88,7 @@ export function emailChangeMail(
     text: [
       "Hello,",
       `To use this email address for your account on Latchkey (${link.baseUrl}), sign in to the account, and open this link within an hour. It works once:\n${link.url}`,
-      "If you didn't request this, ignore this email. Nothing changes.",
+      "If you didn't request this, ignore this email. Nothing will change.",
     ],
   };
 }

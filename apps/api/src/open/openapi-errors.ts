@@ -183,7 +183,7 @@ const tooManyIdempotencyKeys: Failure = {
   description:
     "The owner of the key has sent too many requests with a new `Idempotency-Key` within an hour; `message` says so, and requests without one are still possible.",
   message:
-    "You have sent 100,000 requests with a new Idempotency-Key within an hour, which is the limit. Try again later, or without an Idempotency-Key.",
+    "You have reached the limit of 100,000 requests with a new Idempotency-Key per hour. Try again later, or without an Idempotency-Key.",
   headers: ["Retry-After"],
 };
 

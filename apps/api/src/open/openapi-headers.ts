@@ -31,7 +31,7 @@ export const headers = {
   },
   "Idempotent-Replayed": {
     description:
-      "Present if an earlier request with the same `Idempotency-Key` was carried out, so that this one was not.",
+      "Present if an earlier request with the same `Idempotency-Key` was carried out, so this request wasn't carried out again.",
     schema: { type: "string", const: "true" },
     example: "true",
   },

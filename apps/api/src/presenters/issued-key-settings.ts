@@ -32,5 +32,5 @@ export const shownCredits = z.object({
       day: z.int().nullable().meta({ description: "The day of a monthly refill.", example: 1 }),
     })
     .nullable()
-    .meta({ description: "When the balance is refilled, at midnight, in UTC; null for never." }),
+    .meta({ description: "When the balance is refilled, at midnight UTC; null for never." }),
 });

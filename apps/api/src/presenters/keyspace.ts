@@ -21,7 +21,7 @@ export const keyspace = z
       example: "production",
     }),
     defaultLifetimeDays: z.int().nullable().meta({
-      description: "After how many days a key that is issued without an expiry expires; null for never.",
+      description: "The number of days after which a key issued without an expiry expires; null for never.",
       example: 365,
     }),
     defaultPermissions: shownPermissions.meta({

@@ -1251,7 +1251,7 @@ const plans: Readonly<Record<string, Plan>> = {
       removed: {
         issued_keys: [{ id: tenant.issuedKeyId }],
         issued_key_counts: [{ keyspace_id: keyspaces.tenant.keyspaceId, key_count: 1 }],
-        // The consumer has no key any more.
+        // The consumer has no key anymore.
         consumers: [{ external_id: tenant.externalId }],
         retired_issued_secrets: [{ key_id: tenant.issuedKeyId }],
       },

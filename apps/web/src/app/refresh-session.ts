@@ -10,7 +10,7 @@ let reloadedAt = Number.NEGATIVE_INFINITY;
 type Router = ReturnType<typeof useRouter>;
 
 /**
- * Loads the session again. If another user has signed in since, the page is reloaded; if nobody is signed in any more, it
+ * Loads the session again. If another user has signed in since, the page is reloaded; if nobody is signed in anymore, it
  * leads to the sign-in page. If the user can no longer access the open workspace, its page says so.
  */
 export async function refreshSession(router: Router): Promise<void> {

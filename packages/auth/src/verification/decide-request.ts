@@ -131,7 +131,7 @@ function currentCounter(state: DecisionState, id: CounterId, version: number): C
 
 /**
  * Whether the facts of a key are current, and the caller's membership has not become idle. An old secret whose overlap has ended belongs
- * to no key any more: the next lookup leaves it out, and may find another copy.
+ * to no key anymore: the next lookup leaves it out, and may find another copy.
  */
 function isCurrent(
   facts: VerifiableKey,

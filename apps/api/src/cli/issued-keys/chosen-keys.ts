@@ -13,7 +13,7 @@ import { findKeyspaceEdit, toEdit } from "./find-keyspace.ts";
 const { maxKeysPerConsumer: maxKeys } = issuedKeyLimits;
 
 const fields = {
-  ids: z.array(issuedKeyId).max(maxKeys, `Give at most ${maxKeys} keys.`),
+  ids: z.array(issuedKeyId).max(maxKeys, `Specify at most ${maxKeys} keys.`),
   externalId: externalId.optional(),
   keyspace: keyspaceId.optional(),
 };
@@ -27,7 +27,7 @@ export function keyChoice<Fields extends z.ZodRawShape>(others: Fields) {
     return ids.length > 0
       ? externalId === undefined && keyspace === undefined
       : externalId !== undefined && keyspace !== undefined;
-  }, "Give the IDs of keys, or --external-id and --keyspace.");
+  }, "Specify the IDs of keys, or --external-id and --keyspace.");
 }
 
 /** The keys of one keyspace to change together. */
@@ -47,7 +47,7 @@ export async function findChosenKeys(db: Db, { ids, externalId, keyspace }: Choi
   const [location, ...others] = await locateIssuedKeys(db, ids);
   if (!location) throw noSuchKeys({ ids });
   if (others.length > 0) {
-    const message = "The keys belong to several keyspaces. Give keys of one keyspace at a time.";
+    const message = "The keys belong to several keyspaces. Specify keys of one keyspace at a time.";
     throw new AppError("BAD_REQUEST", { message });
   }
   return { edit: toEdit(location), keyspaceId: location.keyspaceId, chosen: { ids } };

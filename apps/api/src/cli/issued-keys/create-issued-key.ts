@@ -26,7 +26,7 @@ export const createIssuedKeyTask = defineTask({
     })
     .refine(({ credits, refill }) => credits !== undefined || !refill, {
       path: ["refill"],
-      message: "Give --credits too, the balance until the first refill.",
+      message: "Also specify --credits, the balance until the first refill.",
     }),
   perform: async ({ db, quotas }, { keyspace, name, externalId, expiresIn, expiresAt, ...settings }) => {
     const edit = await findKeyspaceEdit(db, keyspace);

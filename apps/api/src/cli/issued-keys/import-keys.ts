@@ -27,7 +27,7 @@ const input = z
   .transform(({ file, keyspace, format }, context) => {
     const found = format ?? formatOfKeyFile(file);
     if (found) return { file, keyspace, format: found };
-    const message = "The extension of the file isn't .csv, .ndjson or .jsonl. Give --format.";
+    const message = "The extension of the file isn't .csv, .ndjson or .jsonl. Specify --format.";
     context.addIssue({ code: "custom", message });
     return z.NEVER;
   });

@@ -34,7 +34,7 @@ export function addIssuedKeyCommands(program: Command, createAction: CreateActio
     .option("--credits <number>", "the balance of credits")
     .option(
       "--refill <refill>",
-      "how the balance is refilled at midnight in UTC, such as 5000/daily, or 5000/monthly-1 for the first day of each month",
+      "how the balance is refilled at midnight UTC, such as 5000/daily, or 5000/monthly-1 for the first day of each month",
     )
     .option("--meta <json>", 'data that each verification returns, such as {"plan":"pro"}')
     .action(createAction(async () => (await import("./create-issued-key.ts")).createIssuedKeyTask));
@@ -70,7 +70,7 @@ export function addIssuedKeyCommands(program: Command, createAction: CreateActio
   ).action(createAction(async () => (await import("./change-issued-keys.ts")).deleteIssuedKeysTask));
   program
     .command("verify")
-    .description("verify an issued key or an API key in a workspace, as its services do")
+    .description("verify an issued key or an API key in a workspace, as the workspace's own services do")
     .requiredOption("--key-stdin", "read the key from standard input")
     .requiredOption("--workspace <id>", "the ID of the workspace")
     .option("--keyspace <id>", "the ID of the keyspace that the key must belong to (default: any)")
@@ -91,7 +91,7 @@ export function addIssuedKeyCommands(program: Command, createAction: CreateActio
     .description("import what other systems issued")
     .command("keys <file>")
     .description(
-      "import keys by their SHA-256 into a keyspace from an NDJSON or CSV file; keys that it has already stay as they are, so an interrupted import can be repeated",
+      "import keys by their SHA-256 into a keyspace from an NDJSON or CSV file; keys that are already in the keyspace don't change, so you can repeat an interrupted import",
     )
     .requiredOption("--keyspace <id>", "the ID of the keyspace")
     .option("--format <format>", "csv or ndjson (default: by the extension of the file)")

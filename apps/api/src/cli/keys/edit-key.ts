@@ -40,7 +40,7 @@ const input = z
   .refine(
     ({ name, description, settings }) =>
       name !== undefined || description !== undefined || Object.keys(settings).length > 0,
-    "Nothing to change. Give at least one option that changes the key.",
+    "Nothing to change. Specify at least one option that changes the key.",
   );
 
 export const editKeyTask = defineTask({

@@ -31,7 +31,7 @@ export const createKeyspaceTask = defineTask({
     })
     .refine(({ defaultCredits, defaultRefill }) => defaultCredits !== undefined || !defaultRefill, {
       path: ["defaultRefill"],
-      message: "Give --default-credits too, the balance until the first refill.",
+      message: "Also specify --default-credits, the balance until the first refill.",
     }),
   perform: async ({ db, quotas }, { workspace, defaultCredits: remaining, defaultRefill, ...options }) => {
     const edit = { scope: openAsOperator(workspace), origin: commandOrigin };

@@ -32,7 +32,7 @@ export function addKeyspaceCommands(program: Command, createAction: CreateAction
     .option("--default-credits <number>", "the balance of new keys")
     .option(
       "--default-refill <refill>",
-      "how the balance of new keys is refilled at midnight in UTC, such as 5000/daily, or 5000/monthly-1 for the first day of each month",
+      "how the balance of new keys is refilled at midnight UTC, such as 5000/daily, or 5000/monthly-1 for the first day of each month",
     )
     .action(createAction(async () => (await import("./create-keyspace.ts")).createKeyspaceTask));
   keyspace

@@ -18,7 +18,7 @@ export const editServiceAccountTask = defineTask({
     })
     .refine(
       ({ name, role }) => name !== undefined || role !== undefined,
-      "Nothing to change. Give --name, --role or both.",
+      "Nothing to change. Specify --name, --role or both.",
     ),
   perform: ({ db }, { id, ...changes }) => change(db, id, changes),
 });

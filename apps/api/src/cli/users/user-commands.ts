@@ -64,7 +64,7 @@ export function addUserCommands(program: Command, createAction: CreateAction): v
   user
     .command("delete <user>")
     .description(
-      "delete a user, their API keys, and the workspaces of which they are the only member; this can't be undone",
+      "delete a user, their API keys, and the workspaces in which they are the only member; this can't be undone",
     )
     .requiredOption("--confirm <email>", "the email address of the user, to confirm the deletion")
     .action(createAction(async () => (await import("./delete-user.ts")).deleteUserTask));

@@ -23,7 +23,7 @@ export const editWebhookTask = defineTask({
     })
     .refine(
       ({ workspace: _workspace, id: _id, ...changes }) => Object.keys(changes).length > 0,
-      "Nothing to change. Give at least one option that changes the webhook.",
+      "Nothing to change. Specify at least one option that changes the webhook.",
     ),
   perform: async ({ db, env }, { workspace, id, action, allActions, ...fields }) => {
     const edit = { scope: openAsOperator(workspace), origin: commandOrigin };

@@ -28,12 +28,12 @@ export const editWorkspaceTask = defineTask({
     })
     .refine(
       ({ id: _id, preview: _preview, ...fields }) => Object.keys(fields).length > 0,
-      "Nothing to change. Give at least one option that changes the workspace.",
+      "Nothing to change. Specify at least one option that changes the workspace.",
     )
     .refine(
       ({ id: _id, preview, ...fields }) =>
         !preview || (fields.requiresSecondFactor === true && Object.keys(fields).length === 1),
-      "--preview lists what a required second factor would stop. Give it with --requires-second-factor alone.",
+      "--preview lists what a required second factor would stop. Specify it with --requires-second-factor and no other option.",
     ),
   perform: async ({ db }, { id, preview, ...fields }) => {
     if (preview) return await previewSecondFactor(db, id);

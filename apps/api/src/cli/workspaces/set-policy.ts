@@ -35,7 +35,7 @@ export const setPolicyTask = defineTask({
     })
     .refine(
       ({ id: _id, preview: _preview, ...changes }) => Object.keys(changes).length > 0,
-      "Nothing to change. Give at least one option that changes the policy.",
+      "Nothing to change. Specify at least one option that changes the policy.",
     ),
   perform: async ({ db }, { id, preview, ...options }) => {
     const scope = openAsOperator(id);

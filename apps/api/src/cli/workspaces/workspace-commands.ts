@@ -22,7 +22,7 @@ export function addWorkspaceCommands(program: Command, createAction: CreateActio
     .option("--description <text>", 'the new description; "" removes it')
     .option(
       "--requires-second-factor",
-      "members need a second factor to use the workspace, also with their API keys",
+      "members need a second factor to use the workspace, including with their API keys",
     )
     .option("--no-requires-second-factor", "members don't need a second factor")
     .option("--audit-retention-days <days>", "delete events of the audit log after this many days, or none")
@@ -78,7 +78,9 @@ export function addWorkspaceCommands(program: Command, createAction: CreateActio
     .action(createAction(async () => (await import("./set-workspace-disabled.ts")).enableWorkspaceTask));
   workspace
     .command("delete <id>")
-    .description("delete a workspace, its members and its audit log; this can't be undone")
+    .description(
+      "delete a workspace with its keyspaces, service accounts and audit log; its members keep their accounts; this can't be undone",
+    )
     .requiredOption("--confirm <slug>", "the slug of the workspace, to confirm the deletion")
     .action(createAction(async () => (await import("./delete-workspace.ts")).deleteWorkspaceTask));
 }

@@ -12,7 +12,7 @@ export const verifyKeys = defineVerificationEndpoint({
   operationId: "verifyKeys",
   summary: "Verify up to 100 keys",
   description:
-    "Verifies each key independently, in the order of the request. Keys of one request can share limits and credits: each verification spends before the next one. A key that isn't valid, or a text that isn't a key, affects no other result. An invalid field, or a limit that neither a key nor its consumer has, fails the whole request, which then spends nothing; `issues` has the position. The request counts as one use of your API key.",
+    "Verifies each key independently, in the order of the request. Keys of one request can share limits and credits: each verification spends before the next one. A key that isn't valid, or a string that isn't a key, affects no other result. An invalid field, or a limit that neither a key nor its consumer has, fails the whole request, which then spends nothing; `issues` has the position. The request counts as one use of your API key.",
   request: {
     body: z
       .strictObject({ verifications: z.array(verificationRequest).min(1).max(maxVerifications) })

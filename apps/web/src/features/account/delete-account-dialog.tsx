@@ -148,7 +148,7 @@ function Confirmation({ user, deletion, onClose }: ContentProps): ReactElement {
       {deletedWorkspaces.length > 0 && (
         <div>
           <p className={classes.words}>
-            These workspaces, of which you are the only member, are deleted with their audit logs:
+            You are the only member of these workspaces. They are deleted with their audit logs:
           </p>
           <WorkspaceList workspaces={deletedWorkspaces} />
         </div>

@@ -8,13 +8,13 @@ interface OldSecretNoticeProps {
   readonly use: NonNullable<ApiKey["rotatedOutUse"]>;
 }
 
-/** Warns that an old secret was used after its overlap. */
+/** Warns that an old secret was used after it stopped being valid. */
 export function OldSecretNotice({ use }: OldSecretNoticeProps): ReactElement {
   return (
-    <section className={classes.notice} aria-label="An old secret was used after it was revoked">
+    <section className={classes.notice} aria-label="Old secret used">
       <IconAlertTriangle size={18} className={classes.icon} aria-hidden="true" />
       <p>
-        <strong>An old secret was used after it was revoked.</strong> The last request with it was rejected at{" "}
+        <strong>An old secret was used after it stopped being valid.</strong> Its last request was rejected on{" "}
         {describeExactly(new Date(use.at))}
         {use.address && (
           <>

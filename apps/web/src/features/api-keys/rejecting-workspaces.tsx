@@ -44,7 +44,7 @@ function Reason({
         <strong>{name} blocked this key.</strong>{" "}
         {blockedByName === null ? "An admin" : <OwnerName name={blockedByName} kind={blockedByKind} />}{" "}
         blocked it
-        {blockedAt !== null && ` ${describeExactly(new Date(blockedAt))}`}. Ask an owner or admin of the
+        {blockedAt !== null && ` on ${describeExactly(new Date(blockedAt))}`}. Ask an owner or admin of the
         workspace to unblock it.{hasOtherWorkspaces && " Other workspaces are not affected."}
       </p>
     );

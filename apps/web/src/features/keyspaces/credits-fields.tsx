@@ -67,7 +67,7 @@ export function CreditsFields<Values extends CreditsValues>({
       </div>
       {isLimited && refill !== "never" && (
         <p className={classes.help} data-after>
-          At midnight in UTC. A refill never lowers the balance.
+          Refilled at midnight UTC. A refill never lowers the balance.
         </p>
       )}
     </fieldset>

@@ -11,7 +11,7 @@ const descriptions = {
   VALID: { explanation: "The key is valid for this request.", outcome: "admitted" },
   NOT_FOUND: {
     explanation:
-      "This keyspace has no such key. It was deleted, or it belongs to another keyspace, or its text is incomplete.",
+      "This keyspace has no such key. The key was deleted, belongs to another keyspace, or is incomplete.",
     outcome: "unknown",
   },
   DISABLED: { explanation: "The key, its keyspace or its workspace is disabled.", outcome: "rejected" },

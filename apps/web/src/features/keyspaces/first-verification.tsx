@@ -60,7 +60,7 @@ export function FirstVerification({ workspaceId, keyspace }: FirstVerificationPr
           <h3>Create an API key for your service</h3>
           <p>
             Your service verifies keys with an API key of its own. Restrict it to this workspace and to{" "}
-            <code>keys:verify</code>, and it can do nothing else.
+            <code>keys:verify</code>, so that it can do nothing else in the workspace.
           </p>
           <Button
             variant="default"

@@ -44,7 +44,7 @@ export function NoKeyspaces({ onCreate }: { readonly onCreate: (() => void) | un
           <h3>Verify the key in your API</h3>
           <p>
             Your service asks whether a key is valid. Replace <code>$API_KEY</code> with an API key of the
-            service. Restrict it to <code>keys:verify</code>, and it can do nothing else.
+            service that is restricted to this workspace and to <code>keys:verify</code>.
           </p>
           <CodeLine code={verifyCommand(instance.baseUrl, "sk_live_…")} copyLabel="Copy command" />
         </li>

@@ -86,7 +86,7 @@ function DatabaseSection({ database }: { readonly database: InstanceState["datab
         <dt>Size</dt>
         <dd>
           {sizeBytes === null
-            ? "Unknown: Latchkey’s database role may not read the size"
+            ? "Unknown: Latchkey’s database role doesn’t have permission to read the size"
             : formatBytes(sizeBytes)}
         </dd>
         <dt>Connections</dt>

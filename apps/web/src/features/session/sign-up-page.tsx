@@ -35,11 +35,11 @@ export function SignUpPage(): ReactElement {
   if (!isOpen && !hasNoAccounts) {
     return (
       <SessionFrame
-        title="Sign-up is closed"
+        title={instance.registration === "invite" ? "Sign-up is by invitation only" : "Sign-up is disabled"}
         explanation={
           instance.registration === "invite"
             ? "You need an invitation to sign up on this instance. Ask an owner or admin of the workspace that you want to join."
-            : "Sign-up is disabled on this instance. Ask its operator for access."
+            : "Ask the operator of this instance for an account."
         }
       >
         <p className={classes.other}>Have an account? {signInLink}</p>

@@ -37,7 +37,7 @@ export function DeliveriesSection({ workspaceId, webhook }: DeliveriesSectionPro
   const redelivery = useMutation(
     trpc.webhooks.redeliver.mutationOptions({
       onSuccess: () => {
-        notifications.show({ message: "The message is sent again." });
+        notifications.show({ message: "The message will be sent again." });
         return queryClient.invalidateQueries({ queryKey: trpc.webhooks.deliveries.pathKey() });
       },
     }),

@@ -86,9 +86,8 @@ function Form(props: RotateWebhookDialogProps & SecretFormProps): ReactElement {
       </p>
       {formerSecretExpiresAt !== null && (
         <p className={classes.words}>
-          The secret before the current one also signs messages until{" "}
-          {describeExactly(new Date(formerSecretExpiresAt))}. If you rotate the secret now, that older secret
-          stops signing messages immediately. First make sure that your server has the current one.
+          The previous secret still signs messages until {describeExactly(new Date(formerSecretExpiresAt))}.
+          If you rotate now, it stops immediately. First make sure that your server uses the current secret.
         </p>
       )}
       {failure && (

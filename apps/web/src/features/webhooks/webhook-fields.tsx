@@ -16,7 +16,7 @@ export function WebhookFields({ form }: { readonly form: UseFormReturnType<Webho
       <TextInput
         {...form.getInputProps("url")}
         label="URL"
-        description="Messages are sent to this URL with POST. It must start with https://."
+        description="Messages are sent to this URL with POST. Use https://, unless the operator allows private networks."
         placeholder="https://example.com/webhooks"
         type="url"
         autoComplete="off"
