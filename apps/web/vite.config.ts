@@ -137,7 +137,7 @@ export default defineConfig({
             },
             {
               name: "key-page",
-              test: /features\/api-keys\/(key-page|use-key-|\w+-section|restrictions\/describe-restrictions)|\/src\/ui\/key-owner-link\./,
+              test: /features\/api-keys\/(key-page|use-key-|\w+-section|restrictions\/describe-restrictions)|\/src\/server\/key-owner-link\./,
             },
             {
               name: "try-it",

@@ -1,10 +1,10 @@
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { useServiceAccount } from "../../server/key-owner-link.tsx";
 import type { ApiKey } from "../../server/trpc.ts";
 import rowClasses from "../../ui/danger-rows.module.css";
 import { DeleteRow } from "../../ui/delete-row.tsx";
-import { useServiceAccount } from "../../ui/key-owner-link.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { Section } from "../../ui/section.tsx";
 import { StatusRow } from "../../ui/status-row.tsx";

@@ -1,6 +1,6 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import type { ApiKey } from "../server/trpc.ts";
+import type { ApiKey } from "./trpc.ts";
 
 const app = getRouteApi("/app");
 
