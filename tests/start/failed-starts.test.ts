@@ -57,7 +57,7 @@ async function expectFailedStart(ending: ProcessResult, reason: RegExp): Promise
 test("a port in use", async () => {
   await expectFailedStart(
     await instance.run({ PORT: String(silentPort) }),
-    /Port \d+ on 127\.0\.0\.1 is taken/,
+    /Port \d+ on 127\.0\.0\.1 is already in use/,
   );
 });
 

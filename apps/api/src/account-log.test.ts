@@ -28,10 +28,7 @@ test.each<[string, SignInEvent]>([
     "the OpenID provider could not be used",
     { ...request, kind: "openid-failed", problem: "It can't be reached." },
   ],
-  [
-    "sign-ins with unknown passkeys failed",
-    { ...request, kind: "sign-in-failed", reason: "passkey", userId: undefined },
-  ],
+  ["sign-ins without a password failed", { ...request, kind: "sign-in-rejected" }],
   ["sign-ins were throttled", { ...request, kind: "sign-in-throttled", retryAfterSeconds: 1 }],
   ["codes of second factors were throttled", { ...request, kind: "code-throttled", retryAfterSeconds: 1 }],
   ["sign-ups were throttled", { ...request, kind: "sign-up-throttled", retryAfterSeconds: 1 }],

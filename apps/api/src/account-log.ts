@@ -8,16 +8,15 @@ const countedMessages = {
   "sign-in-throttled": "sign-ins were throttled",
   "code-throttled": "codes of second factors were throttled",
   "sign-up-throttled": "sign-ups were throttled",
-  "passkey-rejected": "sign-ins with unknown passkeys failed",
+  "sign-in-rejected": "sign-ins without a password failed",
   "openid-failed": "the OpenID provider could not be used",
 } as const;
 
 /**
  * Logs sign-ins, sign-ups and their failures, with IDs and without email addresses: an email address without an account
  * may be a password typed into the wrong field. Failed sign-ins get a line each, so that other programs can block their
- * IP addresses; throttling, the password queue and the quota of sign-ins bound how many there are. None of them bounds how many
- * attempts are throttled, or how many invented responses of passkeys and failures of OpenID come from many networks, so these
- * events are only counted.
+ * IP addresses; throttling, the password queue and the quotas of a user bound how many there are. None of them bounds how many
+ * attempts are throttled, or how many responses of passkeys and of OpenID come from many networks, so these events are only counted.
  */
 export function createAccountLog(log: Logger, events: EventLog): (event: SignInEvent) => void {
   const count = (kind: keyof typeof countedMessages, facts: object): void =>
@@ -33,14 +32,14 @@ export function createAccountLog(log: Logger, events: EventLog): (event: SignInE
       }
       case "sign-in-failed": {
         const userId = event.userId && encodeId("user", event.userId);
-        if (event.reason === "passkey" && userId === undefined) count("passkey-rejected", facts);
-        else log.warn({ ...facts, userId }, "sign-in failed");
+        log.warn({ ...facts, userId }, "sign-in failed");
         return;
       }
       case "second-factor-failed":
         log.warn({ ...facts, userId: encodeId("user", event.userId) }, "second factor failed");
         return;
       case "openid-failed":
+      case "sign-in-rejected":
       case "sign-in-throttled":
       case "code-throttled":
       case "sign-up-throttled":

@@ -10,6 +10,7 @@ import { findUser, hasVerifiedEmail } from "@latchkey/db/users";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
+import { consumeAccountChangeQuota } from "../src/domain/account-change-quota.ts";
 import { changeAccountEmail } from "../src/domain/email-change.ts";
 import { addInvitationNotice } from "../src/domain/invitation-jobs.ts";
 import { createResetLink } from "../src/domain/password-reset.ts";
@@ -192,6 +193,19 @@ test("links that others request for an email address don't use up those that res
   const { rows } = await sql`
     select from graphile_worker.jobs where key = ${`reset-link ${person.email}`}`.execute(app.owner);
   expect(rows).toHaveLength(1);
+});
+
+test("requests for another email address count as changes of the account, because each adds an event", async () => {
+  const { client, userId } = await signUp();
+  const email = "another.address@example.com";
+  await client.account.requestEmailChange.mutate({ email });
+  const consume = () =>
+    app.services.db.transaction().execute((trx) => consumeAccountChangeQuota(trx, userId));
+  for (let count = 0; count < 99; count += 1) await consume();
+  await sql`update throttle_buckets set full_at = full_at + interval '1 minute'`.execute(app.owner);
+  await expect(client.account.requestEmailChange.mutate({ email })).rejects.toMatchObject({
+    data: { code: "TOO_MANY_REQUESTS" },
+  });
 });
 
 /** An account that somebody created with another person's email address, with everything that gives access to it. */

@@ -3,8 +3,14 @@ import { consumeSignInQuota } from "@latchkey/auth/sign-in-quota";
 import type { UserId } from "@latchkey/db/ids";
 import { sql } from "kysely";
 import { TOTP } from "otpauth";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { consumeAccountChangeQuota, consumePasswordChangeQuota } from "../src/domain/account-change-quota.ts";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import {
+  consumeAccountChangeQuota,
+  consumeIdentityLinkQuota,
+  consumePasswordChangeQuota,
+} from "../src/domain/account-change-quota.ts";
+import { reportRejectedSignIn } from "../src/domain/report-rejected-sign-in.ts";
+import type { SignInEvent } from "../src/domain/sign-in-event.ts";
 import { createSoftwarePasskey } from "./software-passkey.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
@@ -12,6 +18,9 @@ import { openClient } from "./trpc-client.ts";
 let app: TestApp;
 beforeAll(async () => {
   app = await startTestApp();
+});
+beforeEach(async () => {
+  await app.owner.deleteFrom("throttle_buckets").execute();
 });
 afterAll(() => app.close());
 
@@ -91,6 +100,60 @@ test("a password without the second factor counts toward no quota", async () => 
   await expect(visitor.session.enterCode.mutate({ code: recoveryCodes?.[0] ?? "" })).rejects.toMatchObject(
     signInRejection,
   );
+});
+
+test("a sign-in beyond the quota uses up no code, and counts as a failed attempt", async () => {
+  const { userId, email, client } = await addSignedInUser();
+  const { secret } = await client.factors.createTotp.mutate();
+  const { recoveryCodes } = await client.factors.enableTotp.mutate({ code: new TOTP({ secret }).generate() });
+  const visitor = openClient(app.baseUrl).client;
+  await visitor.session.signIn.mutate({ email, password });
+  await reachSignIns(userId);
+  const code = recoveryCodes?.[0] ?? "";
+  await expect(visitor.session.enterCode.mutate({ code })).rejects.toMatchObject(signInRejection);
+  await sql`delete from throttle_buckets`.execute(app.owner);
+  // Both the code and the sign-in that waits for it still exist.
+  await visitor.session.enterCode.mutate({ code });
+
+  const { userId: other, email: otherEmail } = await app.addUser();
+  await reachSignIns(other);
+  const rejections: string[] = [];
+  for (let attempt = 0; attempt < 12; attempt += 1)
+    await openClient(app.baseUrl)
+      .client.session.signIn.mutate({ email: otherEmail, password })
+      .catch((error: Error) => rejections.push(error.message));
+  expect(rejections.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => signInRejection.message));
+  // The throttle of failed sign-ins has another message.
+  expect(rejections.slice(10)).not.toContain(signInRejection.message);
+});
+
+test("links to identities have a quota of their own", async () => {
+  const { userId } = await app.addUser();
+  const reachChanges = (consume: typeof consumeAccountChangeQuota) =>
+    reach(() => app.services.db.transaction().execute((trx) => consume(trx, userId)));
+  await reachChanges(consumeAccountChangeQuota);
+  const count = await reachChanges(consumeIdentityLinkQuota);
+  expect(count).toBeGreaterThanOrEqual(100);
+});
+
+test("rejected sign-ins with a user's passkey add at most 100 events per hour", async () => {
+  const { userId } = await app.addUser();
+  const visitor = {
+    address: "203.0.113.7",
+    requestId: "request",
+    deviceId: undefined,
+    headers: new Headers(),
+  };
+  const kinds: string[] = [];
+  const services = { db: app.services.db, report: ({ kind }: SignInEvent) => void kinds.push(kind) };
+  const reject = () => reportRejectedSignIn(services, { reason: "passkey", userId }, visitor);
+  await reject();
+  expect(kinds).toEqual(["sign-in-failed"]);
+  await sql`update throttle_buckets set full_at = full_at + interval '1 hour'`.execute(app.owner);
+  await reject();
+  await reportRejectedSignIn(services, { reason: "openid", userId: undefined }, visitor);
+  expect(kinds).toEqual(["sign-in-failed", "sign-in-rejected", "sign-in-rejected"]);
+  expect(await countRows("security_events", userId)).toBe(1);
 });
 
 test("a user can change their password 100 times per hour, however many other changes they make", async () => {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { type RawBuilder, sql } from "kysely";
 import type { Db, Trx } from "./schema.ts";
 
@@ -9,6 +10,12 @@ export interface BucketUse {
   readonly capacity: number;
   /** How long it takes to refill one token, in seconds. */
   readonly refillSeconds: number;
+}
+
+/** A bucket that allows a number of attempts at once, and as many again in each hour. @param name what is throttled. */
+export function hourlyBucket(name: string, perHour: number): BucketUse {
+  const digest = createHash("sha256").update(name).digest();
+  return { digest, capacity: perHour, refillSeconds: 3_600 / perHour };
 }
 
 /**
@@ -74,7 +81,8 @@ export async function returnTokens(db: Db | Trx, uses: readonly BucketUse[]): Pr
     where throttle_buckets.digest = locked.digest`.execute(db);
 }
 
-async function readWaitSeconds(db: Db, uses: readonly BucketUse[]): Promise<number> {
+/** The time until every bucket has a token, in seconds; 0 if each has one. Consumes nothing. */
+export async function readWaitSeconds(db: Db, uses: readonly BucketUse[]): Promise<number> {
   const { rows } = await sql<{ waitSeconds: number }>`
     with requested as materialized (${usesAsTable(uses)})
     select coalesce(max(extract(epoch from full_at - clock_timestamp() + refill - refill * capacity)), 0)::float8

@@ -1,10 +1,9 @@
-import { createHash } from "node:crypto";
 import type { UserId } from "@latchkey/db/ids";
 import type { Trx } from "@latchkey/db/schema";
-import { consumeFromBucket } from "@latchkey/db/throttle-buckets";
+import { consumeFromBucket, hourlyBucket } from "@latchkey/db/throttle-buckets";
 import { AppError } from "@latchkey/errors";
 
-/** How many changes to their own account, and how many changes of their password, a user can make per hour. */
+/** How many changes to their own account, changes of their password and links to identities a user can make per hour, each. */
 const maxChanges = 100;
 
 /**
@@ -27,11 +26,17 @@ export async function consumePasswordChangeQuota(trx: Trx, userId: UserId): Prom
   await consumeQuota(trx, `password changes of ${userId}`, "password changes");
 }
 
+/**
+ * Counts a link to an identity at the OpenID provider, as {@link consumeAccountChangeQuota}. It has a quota of its own. Otherwise,
+ * someone with a stolen session could keep the user from signing in with OpenID for the first time, which links by email address.
+ */
+export async function consumeIdentityLinkQuota(trx: Trx, userId: UserId): Promise<void> {
+  await consumeQuota(trx, `identity links of ${userId}`, "links to identities");
+}
+
 /** @param changes what is counted, for the message. */
 async function consumeQuota(trx: Trx, name: string, changes: string): Promise<void> {
-  const digest = createHash("sha256").update(name).digest();
-  const bucket = { digest, capacity: maxChanges, refillSeconds: 3_600 / maxChanges };
-  const retryAfterSeconds = Math.ceil(await consumeFromBucket(trx, bucket));
+  const retryAfterSeconds = Math.ceil(await consumeFromBucket(trx, hourlyBucket(name, maxChanges)));
   if (retryAfterSeconds === 0) return;
   const minutes = Math.ceil(retryAfterSeconds / 60);
   throw new AppError("TOO_MANY_REQUESTS", {

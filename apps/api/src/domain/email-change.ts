@@ -18,6 +18,7 @@ import {
 } from "@latchkey/db/verifications";
 import { AppError } from "@latchkey/errors";
 import { type AccountEdit, lockAccount } from "./account.ts";
+import { consumeAccountChangeQuota } from "./account-change-quota.ts";
 import { getAccount, type UserReference } from "./accounts.ts";
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
@@ -34,7 +35,7 @@ const lifetimeSeconds = 3_600;
  * the link in a session of the account. The response doesn't reveal whether the new email address has an account.
  * @param email the new email address, in lower case.
  * @throws {AppError} CONFLICT if the instance sends no email; FORBIDDEN without recent authentication; BAD_REQUEST for
- *   the current email address; TOO_MANY_REQUESTS after too many requests from this network.
+ *   the current email address; TOO_MANY_REQUESTS after too many requests from this network, or too many changes.
  */
 export async function requestEmailChange(
   { sendsEmail, signInThrottle }: Pick<Services, "sendsEmail" | "signInThrottle">,
@@ -60,6 +61,7 @@ export async function requestEmailChange(
   const isSent = await signInThrottle.consumeLinkRequest("change-email", email, origin.address);
   await transact(async (trx) => {
     await lockAccount(trx, { userId, sessionId });
+    await consumeAccountChangeQuota(trx, userId);
     const action = "account.email-change-requested";
     await appendSecurityEvent(trx, origin, { userId, action, after: { email } });
     const job = { key: `email-change ${userId}`, maxAttempts: 8 };

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { invitationSubject, openInvitedWorkspace } from "@latchkey/auth/workspace-access";
 import { addJob } from "@latchkey/db/add-job";
 import type { Origin } from "@latchkey/db/audit-actions";
@@ -17,7 +16,7 @@ import { isMember, listMembers } from "@latchkey/db/members";
 import type { Position } from "@latchkey/db/page";
 import type { Role } from "@latchkey/db/role";
 import type { Db, Trx } from "@latchkey/db/schema";
-import { consumeFromBucket, returnTokens } from "@latchkey/db/throttle-buckets";
+import { consumeFromBucket, hourlyBucket, returnTokens } from "@latchkey/db/throttle-buckets";
 import { findKeyOwner } from "@latchkey/db/users";
 import { deleteVerifications } from "@latchkey/db/verifications";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
@@ -231,8 +230,7 @@ const maxEmailsPerHour = 10;
  * inviter gets the link instead of an error, because one workspace must not block the invitations of others.
  */
 async function consumeEmailRate(trx: Trx, email: string): Promise<boolean> {
-  const digest = createHash("sha256").update(`invitations to ${email}`).digest();
-  const bucket = { digest, capacity: maxEmailsPerHour, refillSeconds: 3_600 / maxEmailsPerHour };
+  const bucket = hourlyBucket(`invitations to ${email}`, maxEmailsPerHour);
   if ((await consumeFromBucket(trx, bucket)) === 0) return true;
   await returnTokens(trx, [bucket]);
   return false;
@@ -246,8 +244,7 @@ async function consumeInvitationRate(
 ): Promise<void> {
   const sender = await findSender(trx, edit);
   if (!sender) return;
-  const digest = createHash("sha256").update(sender.subject).digest();
-  const bucket = { digest, capacity: invitationsPerHour, refillSeconds: 3_600 / invitationsPerHour };
+  const bucket = hourlyBucket(sender.subject, invitationsPerHour);
   const waitSeconds = Math.ceil(await consumeFromBucket(trx, bucket));
   if (waitSeconds === 0) return;
   throw new AppError("TOO_MANY_REQUESTS", {

@@ -1,7 +1,6 @@
-import { createHash } from "node:crypto";
 import type { Origin } from "@latchkey/db/audit-actions";
 import type { Trx } from "@latchkey/db/schema";
-import { consumeFromBucket } from "@latchkey/db/throttle-buckets";
+import { consumeFromBucket, hourlyBucket } from "@latchkey/db/throttle-buckets";
 import { AppError } from "@latchkey/errors";
 import type { Quotas } from "./quotas.ts";
 
@@ -20,8 +19,7 @@ export async function consumeIssuedSecretQuota(
   { count, quotas: { issuedSecretsPerHour } }: { readonly count: number; readonly quotas: Quotas },
 ): Promise<void> {
   if (actor.kind === "command") return;
-  const digest = createHash("sha256").update(`secrets of issued keys by ${actor.userId}`).digest();
-  const bucket = { digest, capacity: issuedSecretsPerHour, refillSeconds: 3_600 / issuedSecretsPerHour };
+  const bucket = hourlyBucket(`secrets of issued keys by ${actor.userId}`, issuedSecretsPerHour);
   const retryAfterSeconds = Math.ceil(await consumeFromBucket(trx, bucket, count));
   if (retryAfterSeconds === 0) return;
   const minutes = Math.ceil(retryAfterSeconds / 60);

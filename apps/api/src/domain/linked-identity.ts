@@ -16,7 +16,7 @@ import { endSessions, recordAuthentication } from "@latchkey/db/sessions";
 import { findPasswordHash } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { type AccountEdit, lockAccount, missingCode } from "./account.ts";
-import { consumeAccountChangeQuota } from "./account-change-quota.ts";
+import { consumeIdentityLinkQuota } from "./account-change-quota.ts";
 import { checkCode } from "./factor-codes.ts";
 import { completeOpenid } from "./openid-attempts.ts";
 import { type OpenidClaims, type OpenidResponse, requireOpenid } from "./openid-provider.ts";
@@ -88,7 +88,7 @@ export async function linkIdentity(
       const message = `Can’t link this identity at ${name}. Either another account uses it, or your account is linked to another identity; unlink the other identity first.`;
       throw new AppError("CONFLICT", { message });
     }
-    await consumeAccountChangeQuota(trx, userId);
+    await consumeIdentityLinkQuota(trx, userId);
     await appendSecurityEvent(trx, origin, { userId, action: "identity.linked", after: { provider: name } });
   });
 }

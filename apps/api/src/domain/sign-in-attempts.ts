@@ -1,6 +1,9 @@
+import type { OpenSession, Sessions } from "@latchkey/auth/sessions";
+import { requireSignInQuota } from "@latchkey/auth/sign-in-quota";
 import type { Attempt } from "@latchkey/auth/sign-in-throttle";
 import { shortenUserAgent } from "@latchkey/auth/user-agent";
 import type { RequestOrigin } from "@latchkey/db/audit-actions";
+import type { UserId } from "@latchkey/db/ids";
 import { AppError } from "@latchkey/errors";
 import type { Services } from "./services.ts";
 import type { SignInEvent } from "./sign-in-event.ts";
@@ -81,9 +84,37 @@ export async function consumeSignUpAttempt(services: ThrottledServices, visitor:
   });
 }
 
-async function reportThrottled<Result>(
+/**
+ * Checks the quota of sign-ins of a user who has proved one of their credentials, before a code or passkey is used up.
+ * @throws {AppError} TOO_MANY_REQUESTS beyond the quota.
+ */
+export async function requireSignInAttempt(
+  services: Pick<Services, "db" | "report">,
+  userId: UserId,
+  visitor: Visitor,
+): Promise<void> {
+  await reportThrottled(services, visitor, {
+    kind: "sign-in-throttled",
+    consume: () => requireSignInQuota(services.db, userId),
+  });
+}
+
+/** Opens a session, as {@link Sessions.open}, which consumes one sign-in of the user. */
+export async function openSession(
+  services: Pick<Services, "report" | "sessions">,
+  userId: UserId,
+  request: Visitor & Parameters<Sessions["open"]>[1],
+): Promise<OpenSession> {
+  return await reportThrottled(services, request, {
+    kind: "sign-in-throttled",
+    consume: () => services.sessions.open(userId, request),
+  });
+}
+
+/** Reports an attempt that is rejected because there were too many. */
+export async function reportThrottled<Result>(
   { report }: Pick<Services, "report">,
-  { address, requestId }: Visitor,
+  { address, requestId }: Pick<Visitor, "address" | "requestId">,
   {
     kind,
     consume,

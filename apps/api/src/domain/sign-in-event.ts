@@ -6,9 +6,11 @@ export type SignInEvent = { readonly address: string | null; readonly requestId:
   | {
       readonly kind: "sign-in-failed";
       readonly reason: "wrong-password" | "disabled" | "unknown-account" | "passkey" | "openid";
-      /** Undefined for an email address without an account, an unknown passkey, and a response that answers no challenge. */
+      /** Undefined for an email address without an account. */
       readonly userId: UserId | undefined;
     }
+  /** A sign-in without a password that isn't logged on its own. */
+  | { readonly kind: "sign-in-rejected" }
   | {
       readonly kind: "openid-failed";
       /** A message of the provider or about the connection to it, without the data of a person. */

@@ -5,22 +5,23 @@ import { checkCode } from "./factor-codes.ts";
 import { completePendingSignIn, findPendingSignIn } from "./pending-sign-in.ts";
 import type { Services } from "./services.ts";
 import { completeSignIn, type DeviceSession } from "./sign-in.ts";
-import type { Visitor } from "./sign-in-attempts.ts";
+import { openSession, requireSignInAttempt, type Visitor } from "./sign-in-attempts.ts";
 
 /**
  * Completes a pending sign-in with a code of the second factor, once. A wrong code leaves the sign-in pending. A code alone
  * doesn't make an earlier authentication at an identity provider recent.
  * @param token from the cookie.
- * @throws {AppError} UNAUTHORIZED if the sign-in has expired or was completed, or the user was disabled; as
- *   {@link checkCode}.
+ * @throws {AppError} UNAUTHORIZED if the sign-in has expired or was completed, or the user was disabled; TOO_MANY_REQUESTS after
+ *   too many sign-ins, before the code is used; as {@link checkCode}.
  */
 export async function signInWithCode(
   services: Services,
   { token, code }: { readonly token: string | undefined; readonly code: string },
   visitor: Visitor,
 ): Promise<DeviceSession> {
-  const { db, sessions } = services;
+  const { db } = services;
   const { user, authenticatedAt } = await findPendingSignIn(db, token);
+  await requireSignInAttempt(services, user.id, visitor);
   const check = {
     user,
     code,
@@ -33,6 +34,6 @@ export async function signInWithCode(
   const isCurrent = async (trx: Trx) =>
     (await isProved?.(trx)) === true && (await hasSecondFactor(trx, user.id));
   const options = { hasSecondFactor: true, authenticatedAt, isCurrent };
-  const session = await sessions.open(user.id, { ...visitor, ...options });
+  const session = await openSession(services, user.id, { ...visitor, ...options });
   return await completeSignIn(services, session, { visitor, kind: "signed-in", factor });
 }

@@ -8,7 +8,7 @@ import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { findUser, findUserByEmail, hasVerifiedEmail, insertUser } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { acceptInvitation } from "./accept-invitation.ts";
-import { consumeAccountChangeQuota } from "./account-change-quota.ts";
+import { consumeIdentityLinkQuota } from "./account-change-quota.ts";
 import { addFirstWorkspace } from "./accounts.ts";
 import { completeOpenid } from "./openid-attempts.ts";
 import { type OpenidClaims, type OpenidResponse, requireOpenid } from "./openid-provider.ts";
@@ -16,7 +16,13 @@ import { createPendingSignIn } from "./pending-sign-in.ts";
 import { reportRejectedSignIn } from "./report-rejected-sign-in.ts";
 import type { Services } from "./services.ts";
 import { completeSignIn, type SignInResult } from "./sign-in.ts";
-import { consumeSignUpAttempt, refundUnchecked, requestOriginOf, type Visitor } from "./sign-in-attempts.ts";
+import {
+  consumeSignUpAttempt,
+  openSession,
+  refundUnchecked,
+  requestOriginOf,
+  type Visitor,
+} from "./sign-in-attempts.ts";
 import { explainRegistration } from "./sign-up-rejected.ts";
 
 /** The person whom the provider signed in. */
@@ -50,7 +56,7 @@ export async function signInWithOpenid(
   },
   visitor: Visitor,
 ): Promise<OpenidSignIn> {
-  const { db, sessions } = services;
+  const { db } = services;
   const access = {
     ...services,
     transact: transactOf(services),
@@ -63,7 +69,7 @@ export async function signInWithOpenid(
   const authenticatedAt = isNewAccount ? undefined : person.authenticatedAt;
   try {
     const isCurrent = async (trx: Trx) => (await findIdentityUser(trx, person)) === userId;
-    const session = await sessions.open(userId, { ...visitor, authenticatedAt, isCurrent });
+    const session = await openSession(services, userId, { ...visitor, authenticatedAt, isCurrent });
     const kind = isNewAccount ? "signed-up" : "signed-in";
     const completed = await completeSignIn(services, session, { visitor, kind, factor: "openid" });
     return { kind: "signed-in", session: completed, isNewAccount };
@@ -141,7 +147,7 @@ async function linkByEmail(
     if (!user || user.isDisabled) return "no-access";
     if (user.email !== email || !(await hasVerifiedEmail(trx, userId))) return "unverified";
     if (!(await insertIdentity(trx, userId, { ...person, email }))) return "other-identity";
-    await consumeAccountChangeQuota(trx, userId);
+    await consumeIdentityLinkQuota(trx, userId);
     await recordIdentityUse(trx, userId, person);
     const origin = {
       actor: { kind: "session", userId, isRecentlyAuthenticated: true },

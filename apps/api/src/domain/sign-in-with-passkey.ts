@@ -14,7 +14,13 @@ import { endPendingSignIn, findPendingSignIn } from "./pending-sign-in.ts";
 import { reportRejectedSignIn } from "./report-rejected-sign-in.ts";
 import type { Services } from "./services.ts";
 import { completeSignIn, type DeviceSession } from "./sign-in.ts";
-import { consumeChallengeAttempt, consumePasskeyAttempt, type Visitor } from "./sign-in-attempts.ts";
+import {
+  consumeChallengeAttempt,
+  consumePasskeyAttempt,
+  openSession,
+  requireSignInAttempt,
+  type Visitor,
+} from "./sign-in-attempts.ts";
 
 /**
  * Creates what a browser needs to sign in with a passkey.
@@ -61,7 +67,7 @@ export async function signInWithPasskey(
   },
   visitor: Visitor,
 ): Promise<DeviceSession> {
-  const { db, sessions } = services;
+  const { db } = services;
   const relyingParty = requireRelyingParty(services);
   await consumePasskeyAttempt(services, visitor);
   const context = token === undefined ? undefined : ({ use: "sign-in", binding: token } as const);
@@ -70,13 +76,14 @@ export async function signInWithPasskey(
     transact: (work) => db.transaction().execute(work),
   } satisfies Partial<Parameters<typeof checkPasskey>[1]>;
   const check = context && (await checkPasskey(relyingParty, { response, context, ...access }));
+  if (check?.kind === "verified") await requireSignInAttempt(services, check.userId, visitor);
   if (check?.kind !== "verified" || !(await recordUse(services, check, pending))) {
     await reportRejectedSignIn(services, { reason: "passkey", userId: check?.userId }, visitor);
     throw rejectedPasskey("UNAUTHORIZED");
   }
   const { userId } = check;
   const isCurrent = async (trx: Trx) => (await findPasskey(trx, response.id))?.userId === userId;
-  const session = await sessions.open(userId, { ...visitor, hasSecondFactor: true, isCurrent });
+  const session = await openSession(services, userId, { ...visitor, hasSecondFactor: true, isCurrent });
   return await completeSignIn(services, session, { visitor, kind: "signed-in", factor: "passkey" });
 }
 

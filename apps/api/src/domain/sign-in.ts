@@ -9,7 +9,7 @@ import { findFactorKinds } from "@latchkey/db/second-factors";
 import { appendFailedSignIn, appendSecurityEvent } from "@latchkey/db/security-events";
 import { isForeignKeyViolation } from "@latchkey/db/sqlstate";
 import { findUserByEmail, hasVerifiedEmail, insertUserWithPassword } from "@latchkey/db/users";
-import { AppError } from "@latchkey/errors";
+import { AppError, type ErrorCode } from "@latchkey/errors";
 import { acceptInvitation, previewInvitation } from "./accept-invitation.ts";
 import { createAccount, requireStrongPassword } from "./accounts.ts";
 import { describeDevice } from "./devices.ts";
@@ -18,7 +18,9 @@ import { hasAccounts, type Services } from "./services.ts";
 import {
   consumeSignInAttempt,
   consumeSignUpAttempt,
+  openSession,
   refundUnchecked,
+  reportThrottled,
   requestOriginOf,
   type Visitor,
 } from "./sign-in-attempts.ts";
@@ -56,13 +58,15 @@ export async function signIn(
 ): Promise<SignInResult> {
   const attempt = await consumeSignInAttempt(services, email, visitor);
   const { source } = attempt;
-  const result = await services.sessions
-    .signIn({ email, password }, { ...visitor, source })
-    .catch(async (error: unknown) => {
-      if (isUnauthorized(error)) await reportFailure(services, email, visitor);
-      else await refundUnchecked(attempt);
-      throw error;
-    });
+  const result = await reportThrottled(services, visitor, {
+    kind: "sign-in-throttled",
+    consume: () => services.sessions.signIn({ email, password }, { ...visitor, source }),
+  }).catch(async (error: unknown) => {
+    if (hasCode(error, "UNAUTHORIZED")) await reportFailure(services, email, visitor);
+    // Beyond the quota of sign-ins, the password was checked.
+    else if (!hasCode(error, "TOO_MANY_REQUESTS")) await refundUnchecked(attempt);
+    throw error;
+  });
   await attempt.refund();
   if (result.kind === "second-factor-required") {
     const { kind, userId } = result;
@@ -85,7 +89,7 @@ export async function signUp(
   { password, ...account }: Credentials & { readonly name: string },
   visitor: Visitor,
 ): Promise<DeviceSession> {
-  const { db, sessions, configuration, sendsEmail: sendsVerification } = services;
+  const { db, configuration, sendsEmail: sendsVerification } = services;
   const { registration } = configuration;
   // Before a password is hashed.
   if (registration !== "open" && (await hasAccounts(services))) throw signUpRejected(registration);
@@ -95,7 +99,7 @@ export async function signUp(
     registration,
     sendsVerification,
   });
-  const session = await sessions.open(userId, visitor);
+  const session = await openSession(services, userId, visitor);
   return await completeSignIn(services, session, { visitor, kind: "signed-up" });
 }
 
@@ -108,7 +112,7 @@ export async function signUpInvited(
   { token, name, password }: { readonly token: string; readonly name: string; readonly password: string },
   visitor: Visitor,
 ): Promise<DeviceSession> {
-  const { db, readDb, sessions, quotas, configuration, sendsEmail } = services;
+  const { db, readDb, quotas, configuration, sendsEmail } = services;
   if (configuration.registration === "closed") throw signUpRejected("closed");
   const { email } = await previewInvitation(readDb, token);
   const passwordHash = await hashNewPassword(services, { email, name, password }, visitor);
@@ -120,7 +124,7 @@ export async function signUpInvited(
     if (sendsEmail && !(await hasVerifiedEmail(trx, id))) await addVerificationJob(trx, id);
     return id;
   });
-  const session = await sessions.open(userId, visitor);
+  const session = await openSession(services, userId, visitor);
   return await completeSignIn(services, session, { visitor, kind: "signed-up" });
 }
 
@@ -178,8 +182,8 @@ export async function completeSignIn(
   return { ...session, deviceId };
 }
 
-function isUnauthorized(error: unknown): boolean {
-  return error instanceof AppError && error.code === "UNAUTHORIZED";
+function hasCode(error: unknown, code: ErrorCode): boolean {
+  return error instanceof AppError && error.code === code;
 }
 
 /** Looks up the account for every failure, so that all failures take equally long. */

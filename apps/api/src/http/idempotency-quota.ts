@@ -1,7 +1,6 @@
-import { createHash } from "node:crypto";
 import type { UserId } from "@latchkey/db/ids";
 import type { Trx } from "@latchkey/db/schema";
-import { consumeFromBucket } from "@latchkey/db/throttle-buckets";
+import { consumeFromBucket, hourlyBucket } from "@latchkey/db/throttle-buckets";
 import { AppError } from "@latchkey/errors";
 import type { Quotas } from "../domain/quotas.ts";
 
@@ -22,8 +21,7 @@ export async function consumeIdempotencyQuota(
   { issuedSecretsPerHour }: Pick<Quotas, "issuedSecretsPerHour">,
 ): Promise<void> {
   const capacity = Math.max(maxRecordsPerHour, issuedSecretsPerHour);
-  const digest = createHash("sha256").update(`idempotency records of ${userId}`).digest();
-  const bucket = { digest, capacity, refillSeconds: 3_600 / capacity };
+  const bucket = hourlyBucket(`idempotency records of ${userId}`, capacity);
   const retryAfterSeconds = Math.ceil(await consumeFromBucket(trx, bucket));
   if (retryAfterSeconds === 0) return;
   throw new AppError("TOO_MANY_REQUESTS", {

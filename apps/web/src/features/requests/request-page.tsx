@@ -32,7 +32,14 @@ export function RequestPage(): ReactElement {
     <>
       <PageHeader
         title={hasRateLimited ? "Why this request was rate limited" : "Why this request was rejected"}
-        parent={<KeyOwnerLink apiKey={query.data?.[0]?.key ?? { serviceAccount: null }} />}
+        // While it loads, a space keeps the place of the link.
+        parent={
+          query.isPending ? (
+            <>&nbsp;</>
+          ) : (
+            <KeyOwnerLink apiKey={query.data?.[0]?.key ?? { serviceAccount: null }} />
+          )
+        }
         explanation={
           <>
             Request <code className={classes.id}>{requestId}</code>
