@@ -127,12 +127,12 @@ test("uses with an unknown commit are counted once or not at all, and both occur
   const client = await open(environment.database);
   try {
     let [counted, lost] = [0, 0];
-    // Whether a statement was committed depends on moments that the test can't choose, so it repeats the rounds. On a busy machine,
-    // statements and answers need a longer way to be on it for much of the time.
+    // Whether a statement was committed depends on moments that the test can't choose, so it repeats the rounds. On a busy machine, a
+    // longer latency keeps statements and responses in flight for more of the time.
     for (let latencyMs = 5; latencyMs <= 80 && (counted === 0 || counted === lost); latencyMs *= 2) {
       environment.proxy.slow(latencyMs);
       const uses = await endUnderLoad(
-        "ended by Postgres, statement or answer on the way",
+        "ended by Postgres, statement or response in flight",
         { rounds: terminations, callers: 32 },
         async (round) => {
           // Each round cuts a little later between one statement and the next.
