@@ -10,7 +10,7 @@ export default defineConfig({
     reporters: ["default", "json"],
     outputFile: { json: ".results/tests.json" },
     // These limits only end what hangs, on a busy machine too.
-    expect: { poll: { timeout: 30_000 } },
-    testTimeout: 60_000,
+    expect: { poll: { timeout: 90_000 } },
+    testTimeout: 300_000,
   },
 });

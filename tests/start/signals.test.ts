@@ -9,7 +9,7 @@ import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { findFreePort } from "@latchkey/db/testing/free-port";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
 import { env } from "../env.ts";
 import { createKey, signUp } from "../support/account.ts";
 import { holdLocks } from "../support/inspection.ts";
@@ -213,12 +213,14 @@ test.each([
 
 test(`an interrupted command fails ${role}`, async () => {
   const node = await instance.start();
+  onTestFinished(async () => void (await node.stop()));
   const { user, password, host } = await connectionTo(instance.cluster);
   // The backup waits for this lock before its snapshot.
   const locks = await holdLocks(
     await connectionTo(instance.cluster),
     "lock table audit_events in access exclusive mode",
   );
+  onTestFinished(locks.release);
   const path = join(instance.directory, "interrupted.backup");
   const [file = "", ...args] = inNamespace([
     process.execPath,
@@ -229,18 +231,19 @@ test(`an interrupted command fails ${role}`, async () => {
   const child = spawn(file, args, {
     cwd: projectRoot,
     env: { ...bareEnvironment, DATABASE_URL: url },
-    stdio: "ignore",
+    stdio: ["ignore", "ignore", "pipe"],
     detached: true,
   });
   started = child;
   const exited = once(child, "close");
+  const errors = text(child.stderr);
   await eventually("the backup is written", async () => existsSync(`${path}.partial`) || hasExited(child));
-  process.kill(await findContained(child), "SIGTERM");
+  if (!hasExited(child)) process.kill(await findContained(child), "SIGTERM");
   // The kernel discards a signal that process 1 doesn't handle, so it exits with the status that shells give a terminated process.
-  expect(await exited).toEqual(canUnshare ? [128 + constants.signals.SIGTERM, null] : [null, "SIGTERM"]);
+  expect(await exited, await errors).toEqual(
+    canUnshare ? [128 + constants.signals.SIGTERM, null] : [null, "SIGTERM"],
+  );
   expect(existsSync(`${path}.partial`)).toBe(false);
-  await locks.release();
-  await node.stop();
 });
 
 test("SIGTERM stops a node, and its Postgres, after the readers of its output have ended", async () => {

@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { measureSlowest } from "@latchkey/db/testing/measure-slowest";
+import { measureSlowness } from "@latchkey/db/testing/processor-speed";
 import { statusOf } from "./open-call.ts";
-import { measureSlowness } from "./processor-speed.ts";
 
 /** A machine that delays responses for longer than this, in milliseconds, also delays some until their deadline. */
 export const busyMs = 500;
@@ -11,7 +11,10 @@ export const busyMs = 500;
 /** A machine that delays responses for less than this, in milliseconds, serves requests at almost full speed. */
 export const quietMs = 100;
 
-/** The longest delay, in milliseconds, that a node's own work causes on the usual machine, if idle, for responses that wait for nothing. */
+/**
+ * The longest delay, in milliseconds, that a node's own work causes on the reference machine, if idle, for responses that wait for
+ * nothing.
+ */
 const ownWorkMs = 250;
 
 /** A server that does nothing but respond, so that only a busy machine delays its responses. */

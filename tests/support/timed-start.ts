@@ -1,5 +1,5 @@
+import { measureSlowness } from "@latchkey/db/testing/processor-speed";
 import { expect } from "vitest";
-import { measureSlowness } from "./processor-speed.ts";
 import type { ProductNode } from "./product.ts";
 
 /** A start on an existing database. */
@@ -9,11 +9,11 @@ export interface TimedStart {
   readonly slowness: number;
 }
 
-/** The most processor time of a start on the usual machine, in milliseconds. It takes 2 s on an idle one. */
+/** The most processor time of a start on the reference machine, in milliseconds. It takes 2 s if the machine is idle. */
 const maxProcessorMs = 5_000;
 
 /**
- * The longest start on the usual machine, without {@link ProductNode.startQueuedMs}, in milliseconds. It includes the work of Postgres,
+ * The longest start on the reference machine, without {@link ProductNode.startQueuedMs}, in milliseconds. It includes the work of Postgres,
  * which a busy machine delays too.
  */
 const maxReadyMs = 10_000;
@@ -36,6 +36,6 @@ export function describeStart({ node, slowness }: TimedStart): string {
   const { readyWithinMs, startProcessorMs } = node;
   return (
     `ready ${Math.round(readyWithinMs)} ms after its start, with ${startProcessorMs} ms of processor time, ` +
-    `on a processor ${slowness.toFixed(1)} times as slow as the usual one`
+    `on a processor ${slowness.toFixed(1)} times as slow as that of the reference machine`
   );
 }

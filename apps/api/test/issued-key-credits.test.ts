@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 // Daily refills are due at midnight.
-beforeEach(({ task }) => passEndOf("day", task));
+beforeEach(() => passEndOf("day"));
 
 const { addSpace, addKey, readCounter, listEvents, verify } = createIssuedKeyClient(() => app);
 

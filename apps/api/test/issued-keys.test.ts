@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 // Daily refills are due at midnight.
-beforeEach(({ task }) => passEndOf("day", task));
+beforeEach(() => passEndOf("day"));
 
 const { send } = createOpenClient(() => app);
 

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-async function get(target: string, headers = `Authorization: Bearer ${secret}`, method = "GET") {
+async function send(target: string, headers = `Authorization: Bearer ${secret}`, method = "GET") {
   const head = `Host: ${new URL(app.baseUrl).host}\r\n${headers}\r\nConnection: close`;
   const { status, body } = await sendRaw(app.baseUrl, `${method} ${target} HTTP/1.1\r\n${head}\r\n\r\n`);
   const { error } = JSON.parse(body);
@@ -25,19 +25,19 @@ describe.each(["/open/me", "/open/nowhere", "/trpc/session.current", "/sign-in",
   "the query string of %s",
   (path) => {
     test("has at most 4,096 bytes", async () => {
-      expect(await get(`${path}?input=${"x".repeat(4_091)}`)).toEqual(tooLong);
+      expect(await send(`${path}?input=${"x".repeat(4_091)}`)).toEqual(tooLong);
     });
 
     test("has at most 50 parameters", async () => {
-      expect(await get(`${path}?${"a&".repeat(50)}a`)).toEqual(tooMany);
+      expect(await send(`${path}?${"a&".repeat(50)}a`)).toEqual(tooMany);
     });
   },
 );
 
 test.each(["/open/keys/verify", "/open/keys/verify-batch"])(
-  "the query string of a verification at %s has the same limits",
+  "the query string of a verification at %s has the limits of other query strings",
   async (path) => {
-    const post = (query: string) => get(`${path}?${query}`, undefined, "POST");
+    const post = (query: string) => send(`${path}?${query}`, undefined, "POST");
     expect(await post(`input=${"x".repeat(4_091)}`)).toEqual(tooLong);
     expect(await post(`${"a&".repeat(50)}a`)).toEqual(tooMany);
   },
@@ -45,9 +45,9 @@ test.each(["/open/keys/verify", "/open/keys/verify-batch"])(
 
 test("under /open, the key is checked before the limits of the query string", async () => {
   const target = `/open/me?${"a&".repeat(7_900)}`;
-  expect(await get(target, "X-Test: 1")).toEqual([401, "UNAUTHORIZED", "Authorization not provided"]);
+  expect(await send(target, "X-Test: 1")).toEqual([401, "UNAUTHORIZED", "Authorization not provided"]);
   const wrong = `Authorization: Bearer lk_${"0".repeat(36)}`;
-  expect(await get(target, wrong)).toEqual([403, "FORBIDDEN", "Insufficient access"]);
+  expect(await send(target, wrong)).toEqual([403, "FORBIDDEN", "Insufficient access"]);
 });
 
 test("a batch of tRPC calls may use the whole query string", async () => {
@@ -78,6 +78,6 @@ const requests = Object.keys(targetSuffixes).flatMap((name) =>
 test.each(requests)("%s after %s use less than 20 ms of CPU time", async (name, path) => {
   const target = path + targetSuffixes[name as keyof typeof targetSuffixes];
   // The server and the client run on this thread.
-  const leastMs = await measureLeastCpuMs(() => get(target).catch(() => undefined));
+  const leastMs = await measureLeastCpuMs(() => send(target).catch(() => undefined));
   expect(leastMs).toBeLessThan(20);
 });

@@ -385,7 +385,7 @@ test("50 concurrent changes make exactly the allowed changes to keys per hour, a
     () => client.apiKeys.update.mutate({ id: leaked, name: "Other", settings: { isDisabled: true } }),
   ])
     await expect(send()).rejects.toMatchObject({ data: { code: "TOO_MANY_REQUESTS" } });
-  // A retry would issue another secret, until that of the rotation is used.
+  // Until the new secret is used, a retry issues another one, so it counts.
   expect((await rotate()).status).toBe(429);
   const headers = { Authorization: `Bearer ${rotation.body.key}` };
   const used = await fetch(`${app.baseUrl}/open/me`, { headers });

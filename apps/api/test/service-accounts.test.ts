@@ -183,7 +183,11 @@ test("all service accounts of the workspaces of an owner share an hourly quota o
         status: 429,
         retryAfter: expect.stringMatching(/^\d+$/),
         body: {
-          error: { message: expect.stringMatching(/^The service accounts .* have sent 3 invitations/) },
+          error: {
+            message: expect.stringMatching(
+              /^The service accounts .* have reached the limit of 3 invitations per hour\./,
+            ),
+          },
         },
       });
     // The owner has a quota of their own, and so have the service accounts of another owner.

@@ -177,6 +177,19 @@ describe("accounts and sessions", () => {
     expect(await client.session.current.query()).toBeNull();
   });
 
+  test("signing out everywhere and deleting the account clear the app's stored data, as signing out does", async () => {
+    const call = async (procedure: string, inputOf: (email: string) => object) => {
+      const { cookie, email } = await signedIn();
+      const init = { method: "POST", headers: { ...json, Cookie: cookie() } };
+      const body = JSON.stringify(inputOf(email));
+      const response = await fetch(`${app.baseUrl}/trpc/account.${procedure}`, { ...init, body });
+      return [response.status, response.headers.get("clear-site-data")];
+    };
+    expect(await call("signOutEverywhere", () => ({}))).toEqual([200, '"storage"']);
+    expect(await call("delete", (email) => ({ email }))).toEqual([200, '"storage"']);
+    expect(await call("rename", () => ({ name: "Grace" }))).toEqual([200, null]);
+  });
+
   test("a sign-out that fails in the database keeps the session", async () => {
     const own = await startTestApp();
     onTestFinished(() => own.close());
@@ -363,19 +376,6 @@ describe("cross-site request forgery", () => {
     const response = await signOut(headers);
     expect([response.status, response.headers.get("clear-site-data")]).toEqual([200, '"storage"']);
     expect(await client.session.current.query()).toBeNull();
-  });
-
-  test("signing out everywhere and deleting the account clear the app's stored data too", async () => {
-    const call = async (procedure: string, inputOf: (email: string) => object) => {
-      const { cookie, email } = await signedIn();
-      const init = { method: "POST", headers: { ...json, Cookie: cookie() } };
-      const body = JSON.stringify(inputOf(email));
-      const response = await fetch(`${app.baseUrl}/trpc/account.${procedure}`, { ...init, body });
-      return [response.status, response.headers.get("clear-site-data")];
-    };
-    expect(await call("signOutEverywhere", () => ({}))).toEqual([200, '"storage"']);
-    expect(await call("delete", (email) => ({ email }))).toEqual([200, '"storage"']);
-    expect(await call("rename", () => ({ name: "Grace" }))).toEqual([200, null]);
   });
 
   test("a change can't be made with GET", async () => {

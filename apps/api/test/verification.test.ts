@@ -292,7 +292,9 @@ test("verifications with more than a million new names per hour get 429, but oth
   const body = (await response.json()) as { readonly error: object }; // The shape of every error.
   expect(body.error).toMatchObject({
     code: "TOO_MANY_REQUESTS",
-    message: expect.stringContaining("1,000,000 verifications within an hour"),
+    message: expect.stringMatching(
+      /^This API key has reached the limit of 1,000,000 verifications with an Idempotency-Key per hour\./,
+    ),
   });
   expect((await verify(team.owner.secret, { key: secret })).body).toMatchObject({
     code: "VALID",

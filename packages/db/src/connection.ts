@@ -44,6 +44,8 @@ export interface PoolOptions extends Partial<PoolTimeouts> {
   readonly maxConnections?: number;
   /** How long a statement may wait for a lock, in milliseconds; limited by `statementTimeoutMs` by default. */
   readonly lockTimeoutMs?: number;
+  /** How long a transaction may wait for its next statement, in milliseconds; 10,000 by default. */
+  readonly idleTransactionTimeoutMs?: number;
   /** Whether Postgres rejects every write. Has no effect with `login`. */
   readonly isReadOnly?: boolean;
   /**
@@ -66,7 +68,7 @@ export function openDatabase(connection: DatabaseConnection, options: PoolOption
     connectionTimeoutMillis: connectTimeoutMs,
     ...statementTimeouts(statementTimeoutMs),
     ...(options.lockTimeoutMs ? { lock_timeout: options.lockTimeoutMs } : {}),
-    idle_in_transaction_session_timeout: 10_000,
+    idle_in_transaction_session_timeout: options.idleTransactionTimeoutMs ?? 10_000,
   });
   // The pool replaces an idle connection that breaks. If Postgres is unavailable, the next query fails.
   pool.on("error", () => undefined);

@@ -560,8 +560,6 @@ async function lockTable(db: Db, table: string): Promise<ControlledTransaction<D
   onTestFinished(async () => {
     if (!trx.isCommitted) await trx.rollback().execute();
   });
-  // By default, Postgres ends it after ten seconds.
-  await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx);
   await sql`lock table ${sql.table(table)} in row exclusive mode`.execute(trx);
   return trx;
 }

@@ -13,7 +13,7 @@ beforeAll(async () => {
   database = await createTestDatabase(inject("postgres"));
 });
 afterAll(() => database.drop());
-beforeEach(({ task }) => passEndOf("hour", task));
+beforeEach(() => passEndOf("hour"));
 
 const scope = mintWorkspaceScope(createId("workspace"));
 const keyspaceId = createId("keyspace");

@@ -34,7 +34,7 @@ afterAll(async () => {
   await database.drop();
 });
 // The last day that is kept ends at midnight.
-beforeEach(({ task }) => passEndOf("day", task));
+beforeEach(() => passEndOf("day"));
 
 function openNode(): Db {
   return openTestPool(database.connection, { role: "latchkey_admission", applicationName: "statistics" });

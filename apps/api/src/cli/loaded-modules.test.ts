@@ -37,6 +37,8 @@ interface Loads {
   readonly uncached: readonly string[];
 }
 
+const cacheDirectory = join(projectRoot, "node_modules/.cache/latchkey");
+
 /** What a command line loads. */
 async function readLoads(args: readonly string[]): Promise<Loads> {
   const hooks = `data:text/javascript,${encodeURIComponent(logLoads)}`;
@@ -55,8 +57,6 @@ async function readLoads(args: readonly string[]): Promise<Loads> {
     uncached: loads.filter(({ cache }) => !cache.startsWith(cacheDirectory)).map(({ url }) => url),
   };
 }
-
-const cacheDirectory = join(projectRoot, "node_modules/.cache/latchkey");
 
 test("the compiled form of every module is cached, except for those that enable the cache", async () => {
   const { uncached } = await readLoads(["key", "list"]);

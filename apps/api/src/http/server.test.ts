@@ -100,7 +100,7 @@ test("a closing server closes idle connections soon after the last request", asy
 });
 
 test("a closing server stops after two seconds, even if more requests arrive", async () => {
-  const { answered, tookMs } = await withoutPause(async () => {
+  const { tookMs } = await withoutPause(async () => {
     const server = await openServer();
     const connections = await Promise.all(Array.from({ length: 250 }, () => openConnection(server)));
     const stopMeasuring = measureSlowest(() => turn());
@@ -111,7 +111,7 @@ test("a closing server stops after two seconds, even if more requests arrive", a
     expect(tookMs).toBeLessThan(3_000 + (await stopMeasuring()));
     return { ...(await result), tookMs };
   });
-  expect(answered).toBeGreaterThan(10);
+  // Without requests, it would stop earlier.
   expect(tookMs).toBeGreaterThan(1_900);
 });
 

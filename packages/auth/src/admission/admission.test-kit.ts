@@ -14,8 +14,15 @@ import type { Verdict } from "./verdict.ts";
 /** A deadline in milliseconds that no request or connection reaches, even on a busy machine. A test about deadlines sets a shorter one. */
 export const patientMs = 60_000;
 
-/** What {@link patientMs} applies to. Statements keep their timeout, which ends those that a test never lets continue. */
-export const patientTimeouts = { deadlineMs: patientMs, connectTimeoutMs: patientMs };
+/**
+ * Deadlines of requests, connections and idle transactions. Statement timeouts stay the product's, so that statements that a test blocks
+ * end.
+ */
+export const patientTimeouts = {
+  deadlineMs: patientMs,
+  connectTimeoutMs: patientMs,
+  idleTransactionTimeoutMs: patientMs,
+};
 
 /** A key with its secret. */
 export interface TestKey {
@@ -26,7 +33,7 @@ export interface TestKey {
 
 /** What admission tests use to prepare. */
 export interface AdmissionKit {
-  /** Opens a new node, which is closed when the test ends. By default, its deadline is {@link patientMs}, also for connecting. */
+  /** Opens a new node, which is closed when the test ends. By default, it has the deadlines of {@link patientTimeouts}. */
   readonly openNode: (options?: Partial<AdmissionOptions>) => Admission;
   readonly addUser: () => Promise<UserId>;
   /** Adds a key of this user, or of a new one. */

@@ -34,8 +34,6 @@ function holdUntilBothHaveLooked(): void {
   let [looking, looked] = [0, 0];
   onTestFinished(
     interceptStatements((statement, client) => {
-      // On a busy machine, the transaction stays idle for longer than a session of the product may.
-      if (statement === "begin") void client.query("set local idle_in_transaction_session_timeout = 0");
       if (statement !== "verify-find-records" || looking === 2) return undefined;
       looking += 1;
       // Postgres has executed the statement when it answers the next one.

@@ -80,11 +80,9 @@ test("a verification with an Idempotency-Key is decided before its user is delet
   expect(await verify(node, space, key)).toBe("VALID");
   const { id: callerId, userId } = space.caller;
   const decided = Promise.withResolvers<void>();
-  const stop = interceptStatements((statement, client) => {
-    // On a busy machine, the transaction stays idle for longer than a session of the product may.
-    if (statement === "begin") void client.query("set local idle_in_transaction_session_timeout = 0");
-    return statement === "verify-lock" ? decided.promise : undefined;
-  });
+  const stop = interceptStatements((statement) =>
+    statement === "verify-lock" ? decided.promise : undefined,
+  );
   const pending = verifyNamed(node, space, key);
   const readFree = async () =>
     (await execute(sql`select from key_counters where key_id = ${callerId} for update skip locked`)).rows

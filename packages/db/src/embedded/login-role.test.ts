@@ -147,8 +147,6 @@ test("processes that open such a cluster concurrently all succeed, and wait for 
   const locked = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   const held = holder.transaction().execute(async (trx) => {
-    // The pools of the tests end idle transactions after ten seconds.
-    await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx);
     await trx.selectFrom("users").select("id").execute();
     locked.resolve();
     await release.promise;

@@ -1,16 +1,14 @@
 import type { Kysely } from "kysely";
 import type pg from "pg";
-import {
-  clientConfig,
-  type DatabaseConnection,
-  openDatabase,
-  type PoolOptions,
-  type PoolTimeouts,
-} from "../connection.ts";
+import { clientConfig, type DatabaseConnection, openDatabase, type PoolOptions } from "../connection.ts";
 import type { Database } from "../schema.ts";
 
 /** Timeouts of a test's own connections. They only end what hangs, on a busy machine too. */
-const timeouts: PoolTimeouts = { statementTimeoutMs: 120_000, connectTimeoutMs: 60_000 };
+const timeouts = {
+  statementTimeoutMs: 120_000,
+  connectTimeoutMs: 60_000,
+  idleTransactionTimeoutMs: 300_000,
+};
 
 /** Opens a pool of a test's own. */
 export function openTestPool(connection: DatabaseConnection, options: PoolOptions): Kysely<Database> {

@@ -15,14 +15,17 @@ const work = `
   console.log((user + system) / 1_000);
 `;
 
-/** The processor time of the work on an idle core of the usual machine, and a tenth more, in milliseconds. */
-const usualMs = 450;
+/**
+ * The processor time of the work on an idle core of the reference machine, and a tenth more, in milliseconds. That machine has an
+ * Intel Xeon at 2.3 GHz, model 207.
+ */
+const referenceMs = 450;
 
 /**
- * How many times as much processor time as on the usual machine a program needs now, at least 1. Besides other processors, other
- * virtual machines on the same processor make it slower. For limits of processor time.
+ * The processor time that a program needs now, divided by what it needs on the reference machine; at least 1. Besides other
+ * processors, other virtual machines on the same processor increase it. For limits of processor time.
  */
 export async function measureSlowness(): Promise<number> {
   const { stdout } = await promisify(execFile)(process.execPath, ["--eval", work], { env: {} });
-  return Math.max(1, Number(stdout) / usualMs);
+  return Math.max(1, Number(stdout) / referenceMs);
 }
