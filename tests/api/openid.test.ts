@@ -349,11 +349,11 @@ async function link(session: string, subject: string): Promise<Answer> {
   });
 }
 
-test("an identity can't be linked beyond the quota of changes to the account", async () => {
+test("an identity can't be linked beyond the quota of links", async () => {
   const { cookie, email } = await signUp(baseUrl, "changing@example.com");
   provider.setClaims("changing", { email, isEmailVerified: true });
   const bucket =
-    "(select sha256(convert_to('account changes of ' || id, 'UTF8')) from users where email = $1)";
+    "(select sha256(convert_to('identity links of ' || id, 'UTF8')) from users where email = $1)";
   const insert = `insert into throttle_buckets values (${bucket}, now() + interval '2 hours')`;
   await database.query(insert, [email]);
   await database.query("update users set email_verified = true where email = $1", [email]);

@@ -15,8 +15,9 @@ const countedMessages = {
 /**
  * Logs sign-ins, sign-ups and their failures, with IDs and without email addresses: an email address without an account
  * may be a password typed into the wrong field. Failed sign-ins get a line each, so that other programs can block their
- * IP addresses; throttling, the password queue and the quotas of a user bound how many there are. None of them bounds how many
- * attempts are throttled, or how many responses of passkeys and of OpenID come from many networks, so these events are only counted.
+ * IP addresses; throttling, the password queue and per-user quotas bound how many there are. None of them bounds how many attempts
+ * are throttled, or how many responses of unknown users come from many networks. These events, and rejections beyond a user's quota,
+ * are only counted.
  */
 export function createAccountLog(log: Logger, events: EventLog): (event: SignInEvent) => void {
   const count = (kind: keyof typeof countedMessages, facts: object): void =>

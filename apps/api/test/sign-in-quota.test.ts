@@ -120,13 +120,14 @@ test("a sign-in beyond the quota uses up no code, and counts as a failed attempt
   const { userId: other, email: otherEmail } = await app.addUser();
   await reachSignIns(other);
   const rejections: string[] = [];
-  for (let attempt = 0; attempt < 12; attempt += 1)
+  // On a busy machine, the throttle refills in the meantime.
+  for (let attempt = 0; attempt < 30 && !rejections.at(-1)?.startsWith("Too many"); attempt += 1)
     await openClient(app.baseUrl)
       .client.session.signIn.mutate({ email: otherEmail, password })
       .catch((error: Error) => rejections.push(error.message));
-  expect(rejections.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => signInRejection.message));
-  // The throttle of failed sign-ins has another message.
-  expect(rejections.slice(10)).not.toContain(signInRejection.message);
+  expect(new Set(rejections.slice(0, -1))).toEqual(new Set([signInRejection.message]));
+  expect(rejections.length).toBeGreaterThan(10);
+  expect(rejections.at(-1)).toMatch(/^Too many sign-in attempts/);
 });
 
 test("links to identities have a quota of their own", async () => {
@@ -138,7 +139,7 @@ test("links to identities have a quota of their own", async () => {
   expect(count).toBeGreaterThanOrEqual(100);
 });
 
-test("rejected sign-ins with a user's passkey add at most 100 events per hour", async () => {
+test("rejected sign-ins of a user with a passkey are logged 100 times per hour, and others are only counted", async () => {
   const { userId } = await app.addUser();
   const visitor = {
     address: "203.0.113.7",
@@ -149,13 +150,14 @@ test("rejected sign-ins with a user's passkey add at most 100 events per hour", 
   const kinds: string[] = [];
   const services = { db: app.services.db, report: ({ kind }: SignInEvent) => void kinds.push(kind) };
   const reject = () => reportRejectedSignIn(services, { reason: "passkey", userId }, visitor);
-  await reject();
-  expect(kinds).toEqual(["sign-in-failed"]);
-  await sql`update throttle_buckets set full_at = full_at + interval '1 hour'`.execute(app.owner);
-  await reject();
-  await reportRejectedSignIn(services, { reason: "openid", userId: undefined }, visitor);
-  expect(kinds).toEqual(["sign-in-failed", "sign-in-rejected", "sign-in-rejected"]);
-  expect(await countRows("security_events", userId)).toBe(1);
+  while (!kinds.includes("sign-in-rejected") && kinds.length < 200) await reject();
+  // On a busy machine, the quota refills in the meantime.
+  expect(kinds.length).toBeGreaterThan(100);
+  expect(kinds.length).toBeLessThan(150);
+  expect(await countRows("security_events", userId)).toBe(kinds.length - 1);
+  const unknown = { reason: "openid", userId: undefined } as const;
+  await reportRejectedSignIn(services, unknown, visitor);
+  expect(kinds.slice(-2)).toEqual(["sign-in-rejected", "sign-in-rejected"]);
 });
 
 test("a user can change their password 100 times per hour, however many other changes they make", async () => {

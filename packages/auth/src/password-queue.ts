@@ -6,7 +6,7 @@ export interface PasswordSource {
   readonly network: string;
   /**
    * The account, and whether it has been signed in from this device or only from this network before. Undefined for any
-   * other origin. It doesn't name the device or network, because a user has up to 20 of them, which would be as many queues.
+   * other origin. It doesn't name the device or network, because a user has up to 20 of them, each of which would get its own queue.
    */
   readonly knownOrigin: string | undefined;
 }

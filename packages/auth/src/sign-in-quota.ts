@@ -11,14 +11,18 @@ const bucketOf = (userId: UserId) => hourlyBucket(`sign-ins of ${userId}`, maxSi
 /**
  * Counts a successful sign-in, and rejects those beyond the user's hourly quota. Each adds an event to the security log, which is
  * never purged, so without a limit one user could fill the database. Call it only after every credential was checked. Otherwise,
- * someone else could use up the quota. Without the database, it fails, and nobody can sign in.
+ * someone else could use up the quota. Fails closed: without the database, nobody can sign in.
  * @throws {AppError} TOO_MANY_REQUESTS with `Retry-After`.
  */
 export async function consumeSignInQuota(db: Db, userId: UserId): Promise<void> {
   requireToken(await consumeFromBuckets(db, [bucketOf(userId)]));
 }
 
-/** Rejects a sign-in that {@link consumeSignInQuota} would reject now, before a credential that works once is used up. */
+/**
+ * Rejects a sign-in that {@link consumeSignInQuota} would reject now, before a credential that works once is used up. Of two
+ * concurrent sign-ins for one token, both pass, and the credential of the later one is used up.
+ * @throws {AppError} TOO_MANY_REQUESTS with `Retry-After`.
+ */
 export async function requireSignInQuota(db: Db, userId: UserId): Promise<void> {
   requireToken(await readWaitSeconds(db, [bucketOf(userId)]));
 }

@@ -63,8 +63,8 @@ const limits = {
 type LinkPurpose = "reset-password" | "verify-email" | "change-email";
 
 /**
- * Limits sign-ins per account and network, and sign-ups per network, over all nodes. A correct password doesn't count.
- * Whether an email address has an account makes no difference to any limit.
+ * Limits sign-ins per account and network, and sign-ups per network, over all nodes. A correct password doesn't count, unless the
+ * user has reached the quota of sign-ins. Whether an email address has an account makes no difference to any limit.
  *
  * An attacker can't prevent a user from signing in with a password on a known device, which has its own limit. An attacker
  * outside a known network can't prevent a sign-in from that network either. Passkeys and OpenID are limited per network only,

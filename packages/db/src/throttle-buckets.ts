@@ -12,7 +12,7 @@ export interface BucketUse {
   readonly refillSeconds: number;
 }
 
-/** A bucket that allows a number of attempts at once, and as many again in each hour. @param name what is throttled. */
+/** A bucket of `perHour` tokens that refills at `perHour` tokens per hour. @param name what is throttled. */
 export function hourlyBucket(name: string, perHour: number): BucketUse {
   const digest = createHash("sha256").update(name).digest();
   return { digest, capacity: perHour, refillSeconds: 3_600 / perHour };

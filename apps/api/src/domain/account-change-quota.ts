@@ -3,7 +3,7 @@ import type { Trx } from "@latchkey/db/schema";
 import { consumeFromBucket, hourlyBucket } from "@latchkey/db/throttle-buckets";
 import { AppError } from "@latchkey/errors";
 
-/** How many changes to their own account, changes of their password and links to identities a user can make per hour, each. */
+/** The tokens of each quota below, per user and hour. */
 const maxChanges = 100;
 
 /**

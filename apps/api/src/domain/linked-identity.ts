@@ -67,7 +67,7 @@ export async function findSignInMethods(
 /**
  * Links an identity to the signed-in user, even if its email address is different.
  * @throws {AppError} CONFLICT if it is linked to another account, or the user has linked another one; FORBIDDEN without
- *   a recent authentication; TOO_MANY_REQUESTS after too many changes; as {@link completeOpenid}.
+ *   a recent authentication; TOO_MANY_REQUESTS after too many links; as {@link completeOpenid}.
  */
 export async function linkIdentity(
   services: OpenidServices,

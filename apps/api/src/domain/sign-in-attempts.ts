@@ -85,7 +85,8 @@ export async function consumeSignUpAttempt(services: ThrottledServices, visitor:
 }
 
 /**
- * Checks the quota of sign-ins of a user who has proved one of their credentials, before a code or passkey is used up.
+ * Checks the quota of sign-ins of a user who has proved one of their credentials, before a code is used up, or the
+ * use of a passkey is recorded and ends the pending sign-in.
  * @throws {AppError} TOO_MANY_REQUESTS beyond the quota.
  */
 export async function requireSignInAttempt(

@@ -9,7 +9,7 @@ export type SignInEvent = { readonly address: string | null; readonly requestId:
       /** Undefined for an email address without an account. */
       readonly userId: UserId | undefined;
     }
-  /** A sign-in without a password that isn't logged on its own. */
+  /** A rejected sign-in without a password that is only counted. */
   | { readonly kind: "sign-in-rejected" }
   | {
       readonly kind: "openid-failed";

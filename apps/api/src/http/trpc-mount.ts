@@ -45,7 +45,8 @@ const siteDataToClear = '"storage"';
 
 /**
  * Serves tRPC to the web app. Requests are authenticated by the session cookie only, must have the web app's origin
- * and a JSON body of at most {@link maxBodyBytes}, before and after decompression, and call procedures whose costs add up to at most `maxBatchCost`.
+ * and a JSON body of at most {@link maxBodyBytes}, before and after decompression, and call procedures whose costs add up to at most
+ * `maxBatchCost`.
  */
 export function trpcMount({
   services,

@@ -32,7 +32,7 @@ export function RequestPage(): ReactElement {
     <>
       <PageHeader
         title={hasRateLimited ? "Why this request was rate limited" : "Why this request was rejected"}
-        // While it loads, a space keeps the place of the link.
+        // While the request loads, a non-breaking space reserves the line of the link.
         parent={
           query.isPending ? (
             <>&nbsp;</>
