@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     // Excludes the copies of tests that mutation testing makes in .results.
-    include: ["src/**/*.test.ts"],
+    include: ["src/**/*.test.ts", "mutation/*.test.ts"],
     globalSetup: "@latchkey/db/testing/global-setup",
     // A new module registry per file would take as long as the tests. No module keeps state that affects another
     // file.

@@ -4,6 +4,7 @@ import {
   type Batch,
   composeBatches,
   healthCheckRequest,
+  isHealthCheck,
   listFirstUses,
   listIncrements,
   listRequests,
@@ -289,4 +290,8 @@ test("the request that probes the database has a digest of 32 zero bytes, which 
     address: undefined,
     facts: undefined,
   });
+});
+
+test("only that request is a health check", () => {
+  expect([healthCheckRequest, createPendingRequest()].map(isHealthCheck)).toEqual([true, false]);
 });
