@@ -11,7 +11,7 @@ const bucketOf = (userId: UserId) => hourlyBucket(`sign-ins of ${userId}`, maxSi
 /**
  * Counts a successful sign-in, and rejects those beyond the user's hourly quota. Each adds an event to the security log, which is
  * never purged, so without a limit one user could fill the database. Call it only after every credential was checked. Otherwise,
- * someone else could use up the quota. Fails closed: without the database, nobody can sign in.
+ * someone else could use up the quota. Fails closed: while the database is unavailable, all sign-ins fail.
  * @throws {AppError} TOO_MANY_REQUESTS with `Retry-After`.
  */
 export async function consumeSignInQuota(db: Db, userId: UserId): Promise<void> {
