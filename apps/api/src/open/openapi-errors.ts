@@ -68,9 +68,16 @@ const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "des
       "The body isn't `application/json` in UTF-8, or its `Content-Encoding` isn't `gzip`, `deflate` or `br`.",
   },
   UNPROCESSABLE_CONTENT: {
-    issues: [{ path: "isReadOnly", code: "expands_access", message: "would expand the key's access" }],
+    issues: [
+      {
+        path: "",
+        code: "quota_exceeded",
+        message:
+          "The quota for keyspaces per workspace (100) is reached. Delete a keyspace that is no longer used, or ask the operator to raise MAX_KEYSPACES_PER_WORKSPACE.",
+      },
+    ],
     description:
-      "The request is well-formed but can't be carried out. `issues` names the fields that prevent it, if any.",
+      "The request is well-formed but can't be carried out: it would exceed a quota, or the current state doesn't allow the change. `issues` has the reason, with an empty `path` for a quota.",
   },
   REQUEST_HEADER_FIELDS_TOO_LARGE: { description: "The request's headers are larger than 16 KiB in total." },
   TOO_MANY_REQUESTS: {
@@ -83,7 +90,7 @@ const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "des
   },
   SERVICE_UNAVAILABLE: {
     description:
-      "The database isn't available, or the server is overloaded. A `PUT`, `PATCH` or `DELETE`, or a `POST` with an `Idempotency-Key`, may have been carried out, and can safely be sent again. A `POST` without an `Idempotency-Key` is rolled back if its work isn't finished at the deadline, so it has changed something only if its commit was already in flight; a verification may still have been counted.",
+      "The database isn't available, or the server is overloaded. A `PUT`, `PATCH` or `DELETE`, or a `POST` with an `Idempotency-Key`, may have been carried out, and can safely be sent again. The exception is a `PATCH` that sets `credits`: repeated, it gives back what was spent since, so send it with `If-Match`. A `POST` without an `Idempotency-Key` is rolled back if its work isn't finished at the deadline, so it has changed something only if its commit was already in flight; a verification may still have been counted.",
     headers: ["Retry-After"],
   },
 };
@@ -162,6 +169,14 @@ const balanceConflict: Omit<Failure, "code"> = {
   issues: [{ path: "subtract", code: "too_large", message: "The balance is 100 and can’t become negative." }],
 };
 
+/** The meaning of 422 for an edit of an API key. */
+const expandsAccess: Omit<Failure, "code"> = {
+  name: "ExpandsAccess",
+  description:
+    "The change would expand the key's access, which is possible only in the web app and with the command. `issues` names the fields that would expand it.",
+  issues: [{ path: "isReadOnly", code: "expands_access", message: "would expand the key's access" }],
+};
+
 const requestInProgress: Failure = {
   name: "RequestInProgress",
   code: "CONFLICT",
@@ -228,7 +243,8 @@ function describeCode(code: ErrorCode, { path, operationId }: Endpoint): Failure
   const limited = code === "TOO_MANY_REQUESTS" ? limitedOperations[operationId] : undefined;
   const conflict =
     code === "CONFLICT" && operationId === "changeIssuedKeyCredits" ? balanceConflict : undefined;
-  return { name, code, ...failures[code], ...special, ...limited, ...conflict };
+  const expansion = code === "UNPROCESSABLE_CONTENT" && operationId === "updateApiKey" ? expandsAccess : undefined;
+  return { name, code, ...failures[code], ...special, ...limited, ...conflict, ...expansion };
 }
 
 /** The conditions of a code at any endpoint, in Markdown. */

@@ -51,7 +51,10 @@ export const webhookWithSecret = webhook
         "The secret that signs the messages, by [Standard Webhooks](https://www.standardwebhooks.com). It is shown only in this response. Absent if `secretStatus` is `omitted`.",
       example: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDCD0v6IbsnU8=",
     }),
-    secretStatus,
+    secretStatus: secretStatus.meta({
+      description:
+        "`issued`: the response has the new secret. `reissued`: you sent the request before; the secret of the earlier response, even if it has signed messages, is no longer valid, and the response has the one that replaces it. `omitted`: you sent the request before, and the secret of the earlier response is no longer the current one; the response has no secret.",
+    }),
   })
   .meta({ id: "WebhookWithSecret" });
 
@@ -95,7 +98,7 @@ const attempt = z
       .nullable()
       .meta({
         description:
-          "Why there was no response; null if there was one. `name_not_found`: DNS has no IP address for the host name. `address_not_allowed`: an IP address of the host is neither public nor allowed by the operator. `https_required`: a URL without TLS needs IP addresses that the operator has allowed. `connection_failed`: the connection failed, or ended without a response. `tls_failed`: the TLS handshake failed, for example because the certificate isn't valid. `timeout`: there was no response within ten seconds. `restored`: no request was made, because the instance was restored from a backup while the delivery was pending.",
+          "Why there was no response; null if there was one. `name_not_found`: DNS returned no IP address, because the host name has none or the name server didn't respond. `address_not_allowed`: an IP address of the host is neither public nor allowed by the operator. `https_required`: a URL without TLS needs IP addresses that the operator has allowed. `connection_failed`: the connection failed, or ended without a response. `tls_failed`: the TLS handshake failed, for example because the certificate isn't valid. `timeout`: there was no response within ten seconds. `restored`: no request was made, because the instance was restored from a backup while the delivery was pending.",
         example: null,
       }),
     durationMs: z.int().min(0).meta({ description: "In milliseconds.", example: 84 }),

@@ -13,7 +13,7 @@ export const createInvitation = defineEndpoint({
   operationId: "createInvitation",
   summary: "Invite a person",
   description:
-    "Creates a link with which a person joins the workspace, by signing in or signing up with this email address. The link works once and expires after seven days. If the instance sends email, the link is emailed; otherwise, it is in the response, and you send it. You can't grant a role with more permissions than your own. If the response is lost, send the request again with the same `Idempotency-Key`: while the invitation is pending, the response has a new link, and the former one is no longer valid.",
+    "Creates a link with which a person joins the workspace, by signing in or signing up with this email address. The link works once and expires after seven days. If the instance sends email, the link is emailed, unless this address already got ten invitations within an hour. Otherwise, `delivery` is `link`: the link is in the response, and you send it. You can't grant a role with more permissions than your own. If the response is lost, send the request again with the same `Idempotency-Key`: while the invitation is pending, the response has a new link, and the former one is no longer valid.",
   access: { workspace: "members:invite" },
   request: {
     params: workspaceParams,

@@ -10,7 +10,7 @@ export const resendInvitation = defineEndpoint({
   operationId: "resendInvitation",
   summary: "Send an invitation again",
   description:
-    "Creates a new link, which is valid for seven days. If the instance sends email, the link is emailed; otherwise, it is in the response, and you send it. The old link stops working, and you become the inviter. Without the permission `members:manage`, you can send only your own invitations again.",
+    "Creates a new link, which is valid for seven days. If the instance sends email, the link is emailed, unless this address already got ten invitations within an hour. Otherwise, `delivery` is `link`: the link is in the response, and you send it. The old link stops working, and you become the inviter. Without the permission `members:manage`, you can send only your own invitations again. You, and your key if it is restricted, need every permission of the invitation's role.",
   access: { workspace: "members:invite" },
   request: { params: invitationParams },
   response: {

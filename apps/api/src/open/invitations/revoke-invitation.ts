@@ -8,7 +8,7 @@ export const revokeInvitation = defineEndpoint({
   operationId: "revokeInvitation",
   summary: "Revoke an invitation",
   description:
-    "Deletes the invitation. Its link is no longer valid. Without the permission `members:manage`, you can revoke only your own invitations.",
+    "Deletes the invitation. Its link is no longer valid. Without the permission `members:manage`, you can revoke only your own invitations. You, and your key if it is restricted, need every permission of the invitation's role.",
   access: { workspace: "members:invite" },
   request: { params: invitationParams },
   response: { status: 204 },

@@ -18,7 +18,7 @@ export const updateIssuedKey = defineEndpoint({
   operationId: "updateIssuedKey",
   summary: "Update an issued key",
   description:
-    "Changes the fields that you send and keeps the others. Takes effect on the next request. `null` clears a field, and doesn't set the default of the keyspace. With `If-Match`, the request is rejected if the key has changed since you read it.",
+    "Changes the fields that you send and keeps the others. Takes effect on the next request. `null` clears a field, and doesn't set the default of the keyspace. With `If-Match`, the request is rejected if the key has changed since you read it. Use it if you set `credits.remaining`: a request that is sent twice gives back the credits that were spent in between.",
   access: { workspace: "keys:manage" },
   request: { params: issuedKeyParams, body, ifMatch: true },
   response: {

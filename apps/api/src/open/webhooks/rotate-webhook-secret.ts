@@ -15,7 +15,7 @@ export const rotateWebhookSecret = defineEndpoint({
   operationId: "rotateWebhookSecret",
   summary: "Rotate the secret of a webhook",
   description:
-    "Creates a new secret. During the overlap, messages are signed with both secrets, so that you can replace the old one without losing messages. A webhook has at most one old secret: another rotation during the overlap ends the overlap of the older one immediately. If the response is lost, send the request again with the same `Idempotency-Key`.",
+    "Creates a new secret. During the overlap, messages are signed with both secrets, so that you can replace the old one without losing messages. A webhook has at most one old secret: another rotation during the overlap ends the overlap of the older one immediately. If the response is lost, send the request again with the same `Idempotency-Key`: another secret replaces the lost one immediately. Don't send it again after you have installed the secret, because messages are then no longer signed with it.",
   access: { workspace: "webhooks:manage" },
   request: {
     params: webhookParams,

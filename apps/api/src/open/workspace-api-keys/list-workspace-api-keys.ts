@@ -13,7 +13,7 @@ const query = listQuery(["createdAt", "name"]).extend({
   }),
   status: z.enum(workspaceKeyStatuses).optional().meta({
     description:
-      "Only keys with this status. `blocked`: an admin blocked the key from the workspace. `policy`: the workspace's policy rejects it. `expiring`: it expires within 30 days. `unused`: it hasn't been used in the workspace for 30 days.",
+      "Only keys with this status. `blocked`: an admin blocked the key from the workspace. `policy`: the workspace's policy rejects it. `expiring`: it expires within 30 days. `unused`: it is active and older than 30 days, and hasn't been used in the workspace for 30 days.",
   }),
   ownerId: userId.optional().meta({ description: "Only keys of this user." }),
 });
