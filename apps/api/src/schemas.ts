@@ -54,7 +54,7 @@ export const version = z.int().min(1).meta({
 /** Whether a response that issues a secret contains it. A member next to the member for the secret. */
 export const secretStatus = z.enum(["issued", "reissued", "omitted"]).meta({
   description:
-    "`issued`: the response has the new secret. `reissued`: you sent the request before, and the secret of the earlier response was never used; it is no longer valid, and the response has the one that replaces it. `omitted`: you sent the request before, and the secret of the earlier response has been used or is no longer the current one; the response has no secret.",
+    "`issued`: the response has the new secret. `reissued`: you sent the request before, and the secret of the earlier response was never used; it is no longer valid, and the response has the one that replaces it. The secret of a webhook is replaced even if it has signed messages. `omitted`: you sent the request before, and the secret of the earlier response has been used or is no longer the current one; the response has no secret.",
   example: "issued",
 });
 

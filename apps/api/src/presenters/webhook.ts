@@ -51,10 +51,7 @@ export const webhookWithSecret = webhook
         "The secret that signs the messages, by [Standard Webhooks](https://www.standardwebhooks.com). It is shown only in this response. Absent if `secretStatus` is `omitted`.",
       example: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDCD0v6IbsnU8=",
     }),
-    secretStatus: secretStatus.meta({
-      description:
-        "`issued`: the response has the new secret. `reissued`: you sent the request before; the secret of the earlier response, even if it has signed messages, is no longer valid, and the response has the one that replaces it. `omitted`: you sent the request before, and the secret of the earlier response is no longer the current one; the response has no secret.",
-    }),
+    secretStatus,
   })
   .meta({ id: "WebhookWithSecret" });
 
