@@ -75,6 +75,12 @@ describe("the only copy", () => {
     expect(cache.get(byMember, undefined)).toEqual([known]);
   });
 
+  test("is forgotten when a lookup finds that it is no longer the only one", () => {
+    cache.set(byOther, { keys: [copyElsewhere], isOnly: false, caller: memberOfBoth });
+    expect(cache.get(byOther, memberOfBoth)).toEqual([copyElsewhere]);
+    expect(cache.has(lookup, caller)).toBe(false);
+  });
+
   test("must be looked up by a caller in another workspace", () => {
     expect(cache.get(byOther, { ...caller, memberships: new Map() })).toBeUndefined();
     expect(cache.has(byOther, { ...caller, memberships: new Map() })).toBe(false);

@@ -52,6 +52,9 @@ export class CopiesCache {
     const name = isOnly ? lookup.digest : nameOf(lookup);
     const [oldest] = keys;
     const finder = isOnly ? undefined : caller && versionsOf(caller);
+    // The copy that is remembered under this name is no longer the only one, and it would be read before those of each caller. A lookup
+    // that finds nothing doesn't prove this.
+    if (oldest && !isOnly) this.#copies.delete(lookup.digest);
     if (oldest && keys.length < maxCopies && (isOnly || finder))
       this.#copies.set(name, { keys, caller: finder }, { owner: oldest.workspaceId, size: sizeOf(keys) });
     else this.#copies.delete(name);
