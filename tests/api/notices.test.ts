@@ -103,10 +103,13 @@ async function expectOneNotice(account: Account, kind: string, title: string): P
 }
 
 test("the job that finds notices is scheduled", async () => {
-  const { rows } = await database.query(
-    "select from graphile_worker._private_known_crontabs where identifier = 'find-notices'",
-  );
-  expect(rows).toHaveLength(1);
+  await eventually("a node has added the job", async () => {
+    const { rows } = await database.query(
+      `select from graphile_worker._private_known_crontabs
+      where identifier = 'find-notices' and last_execution is not null`,
+    );
+    return rows.length === 1;
+  });
 });
 
 test("a user with a verified address gets a notice of an invitation, and the email with the link once", async () => {
