@@ -140,7 +140,7 @@ async function addExpiryNotices(db: Db, skipped: Set<WorkspaceId>): Promise<numb
   });
 }
 
-/** An old secret gets one notice, when it is rejected after its overlap for the first time. */
+/** An old secret gets one notice, when it is rejected for the first time. */
 async function addOldSecretNotices(db: Db, skipped: Set<WorkspaceId>): Promise<number> {
   const subject = sql`key.id || ' ' || extract(epoch from secret.retired_at)`;
   return await db.transaction().execute(async (trx) => {
