@@ -55,8 +55,11 @@ async function call(account: Account, path: string, input: object): Promise<unkn
 
 let version = 0;
 
-/** Changes the role of the only member whose role changes. */
+/** Changes the role of the only member whose role changes, an hour after earlier changes. */
 async function changeRole(userId: string, role: string): Promise<void> {
+  await database.query(
+    "update notices set created_at = created_at - interval '1 hour' where kind = 'role-changed'",
+  );
   version += 1;
   await call(ada, "members.changeRole", { workspaceId, userId, role, version });
 }
@@ -103,10 +106,13 @@ async function expectOneNotice(account: Account, kind: string, title: string): P
 }
 
 test("the job that finds notices is scheduled", async () => {
-  const { rows } = await database.query(
-    "select from graphile_worker._private_known_crontabs where identifier = 'find-notices'",
-  );
-  expect(rows).toHaveLength(1);
+  await eventually("a node has added the job", async () => {
+    const { rows } = await database.query(
+      `select from graphile_worker._private_known_crontabs
+      where identifier = 'find-notices' and last_execution is not null`,
+    );
+    return rows.length === 1;
+  });
 });
 
 test("a user with a verified address gets a notice of an invitation, and the email with the link once", async () => {

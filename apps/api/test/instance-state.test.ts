@@ -87,6 +87,20 @@ test("counts waiting and failed jobs, and returns when the oldest job was due", 
   expect(minutes).toBeLessThan(9.5);
 });
 
+test("a job that waits for another job of its queue isn't overdue", async () => {
+  await sql`
+    select graphile_worker.add_job('deliver-to-webhook', '{}', queue_name => queue, run_at => now() - minutes * interval '1 minute')
+    from (values ('busy', 20), ('idle', 5)) as job (queue, minutes)`.execute(app.owner);
+  await sql`
+    update graphile_worker._private_job_queues set locked_at = now(), locked_by = 'worker'
+    where queue_name = 'busy'`.execute(app.owner);
+  const { jobs } = await operator.operator.instance.query();
+  expect(jobs.waiting.count).toBe(2);
+  const minutes = (Date.now() - new Date(jobs.oldestDueAt ?? 0).getTime()) / 60_000;
+  expect(minutes).toBeGreaterThan(4.5);
+  expect(minutes).toBeLessThan(5.5);
+});
+
 test("counting jobs stops at 1,000", async () => {
   await sql`
     select graphile_worker.add_job('send-reset-link', '{}'::json) from generate_series(1, 1001)`.execute(

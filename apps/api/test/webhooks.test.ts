@@ -349,13 +349,19 @@ describe("a webhook that fails", () => {
       app.owner,
     );
 
+  /** Leaves one attempt to each message. */
+  const skipToLastAttempt = (team: Team) =>
+    sql`update webhook_deliveries set attempt_count = 13 where workspace_id = ${team.workspaceId}`.execute(
+      app.owner,
+    );
+
   /** The events of webhooks that were disabled. */
   const listDisablings = async (team: Team) => {
     const { body } = await team.send(["GET", "/audit-events?action=webhook.disabled"]);
     return body.data;
   };
 
-  test("is disabled after three days without a success, and not before", async () => {
+  test("is disabled when a message has failed after three days without a success, and not before", async () => {
     const team = await addTeam();
     const { path, id } = await addWebhook(team);
     const { path: otherPath } = await addWebhook(team, { actions: ["webhook.disabled"] });
@@ -372,8 +378,16 @@ describe("a webhook that fails", () => {
     await shiftFailures(team, "71 hours");
     await team.deliver();
     expect((await team.send(["GET", path])).body).toMatchObject({ isDisabled: false });
-    expect(await listDisablings(team)).toEqual([]);
+    await skipToLastAttempt(team);
+    await team.deliver();
+    expect(await listDeliveries(team, path)).toMatchObject([{ status: "failed" }]);
+    expect((await team.send(["GET", path])).body).toMatchObject({ isDisabled: false });
+    await rename(team, "Again");
     await shiftFailures(team, "2 hours");
+    await team.deliver();
+    expect((await team.send(["GET", path])).body).toMatchObject({ isDisabled: false });
+    expect(await listDisablings(team)).toEqual([]);
+    await skipToLastAttempt(team);
     await team.deliver();
     expect((await team.send(["GET", path])).body).toMatchObject({
       isDisabled: true,
@@ -395,7 +409,7 @@ describe("a webhook that fails", () => {
     // Other webhooks get the event.
     expect(await listDeliveries(team, otherPath)).toMatchObject([{ action: "webhook.disabled" }]);
     await rename(team, "Once more");
-    expect(await listDeliveries(team, path)).toHaveLength(1);
+    expect(await listDeliveries(team, path)).toHaveLength(2);
     const enabled = await team.send(["PATCH", path], { isDisabled: false });
     expect(enabled.body).toMatchObject({ isDisabled: false, disabledReason: null, failingSince: null });
   });
@@ -430,6 +444,7 @@ describe("a webhook that fails", () => {
     await team.deliver();
     responseStatus = 500;
     await rename(team, "Again");
+    await skipToLastAttempt(team);
     await team.deliver();
     expect((await team.send(["GET", path])).body).toMatchObject({ isDisabled: false });
   });
@@ -456,6 +471,7 @@ describe("a webhook that fails", () => {
     const moved = await team.send(["PATCH", path], { url: `${receiverUrl}/new` });
     expect(moved.body).toMatchObject({ failingSince: null });
     expect(await readHealth()).toEqual({ failing_since: null, slow_until: null });
+    await skipToLastAttempt(team);
     await team.deliver();
     expect(received.map(({ path: requested }) => requested)).toEqual(["/hook", "/new"]);
     expect((await team.send(["GET", path])).body).toMatchObject({

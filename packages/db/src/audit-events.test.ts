@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { appendAudit } from "./audit-events.ts";
 import { type AuditFilter, listAuditEvents } from "./audit-log.ts";
 import { createId, type UserId } from "./ids.ts";
+import { storeNoticeSetting } from "./notices.ts";
 import { countReads } from "./testing/count-reads.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
@@ -23,6 +25,59 @@ async function addWorkspace(): Promise<{ readonly scope: WorkspaceScope; readonl
     return { scope: made?.scope as WorkspaceScope, userId: id }; // No workspace has this slug.
   });
 }
+
+test("of the notices about a member's role, one per workspace and hour is emailed", async () => {
+  const { scope, userId: ownerId } = await addWorkspace();
+  const { scope: otherScope } = await addWorkspace();
+  const { userId } = await addWorkspace();
+  await sql`update users set email_verified = true where id = ${userId}`.execute(database.owner);
+  const origin = {
+    actor: { kind: "session", userId: ownerId, isRecentlyAuthenticated: true },
+    address: null,
+    requestId: null,
+  } as const;
+  const changeRole = async ({
+    workspace = scope,
+    isEmailed,
+  }: {
+    workspace?: WorkspaceScope;
+    isEmailed: boolean;
+  }) => {
+    const change = {
+      action: "member.role-changed",
+      targetId: userId,
+      before: { role: "member" },
+      after: { role: "admin" },
+    } as const;
+    await inWorkspace(database.db, workspace, (trx) => appendAudit(trx, workspace, origin, change));
+    const { rows } = await sql`
+      select is_shown, is_email_due from notices where user_id = ${userId} order by created_at desc limit 1`.execute(
+      database.owner,
+    );
+    expect(rows).toEqual([{ is_shown: true, is_email_due: isEmailed }]);
+  };
+  const turnEmails = (isOn: boolean) =>
+    storeNoticeSetting(database.db, userId, { kind: "role-changed", inApp: true, byEmail: isOn });
+  const shiftNotices = (minutes: number) =>
+    sql`update notices set created_at = created_at - make_interval(mins => ${minutes})`.execute(
+      database.owner,
+    );
+
+  await turnEmails(false);
+  await changeRole({ isEmailed: false });
+  await turnEmails(true);
+  await changeRole({ isEmailed: true });
+  await changeRole({ isEmailed: false });
+  await changeRole({ workspace: otherScope, isEmailed: true });
+  await sql`update notices set is_email_due = false, emailed_at = now() where is_email_due`.execute(
+    database.owner,
+  );
+  await shiftNotices(50);
+  await changeRole({ isEmailed: false });
+  // Since the last one that was emailed.
+  await shiftNotices(10);
+  await changeRole({ isEmailed: true });
+});
 
 test.each([
   ["action", "audit_events_by_action"],

@@ -169,7 +169,10 @@ function withId(
   return before && !after ? { before: { ...before, ...id } } : { after: { ...after, ...id } };
 }
 
-/** Notifies a member whose role someone else changed. */
+/**
+ * Notifies a member whose role someone else changed. Emails one notice per workspace and hour, so that an owner can't send a member any
+ * number of emails. Changes to members wait for each other.
+ */
 async function addRoleNotice(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
@@ -186,5 +189,11 @@ async function addRoleNotice(
     .executeTakeFirstOrThrow();
   const [formerRole, role] = [String(before?.role), String(after?.role)];
   const facts = { workspaceId, workspaceName, formerRole, role };
-  await addNotices(trx, [{ kind: "role-changed", userId, subject: eventId, facts }]);
+  const { rows: emailed } = await sql`
+    select from notices
+    where user_id = ${userId} and kind = 'role-changed' and facts ->> 'workspaceId' = ${workspaceId}
+      and created_at > clock_timestamp() - interval '1 hour' and (is_email_due or emailed_at is not null)
+    limit 1`.execute(trx);
+  const isAppOnly = emailed.length > 0;
+  await addNotices(trx, [{ kind: "role-changed", userId, subject: eventId, facts, isAppOnly }]);
 }

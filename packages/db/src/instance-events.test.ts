@@ -102,6 +102,21 @@ test("events are deleted after their retention, and no others", async () => {
   expect(await listInstanceEvents(database.db, page)).toHaveLength(2);
 });
 
+test("the last registration mode is kept after its retention, so that a node that starts doesn't record it again", async () => {
+  await recordRegistration(database.db, "open");
+  await recordRegistration(database.db, "closed");
+  await sql`update instance_events set occurred_at = occurred_at - interval '31 days'`.execute(
+    database.owner,
+  );
+  const rules = createPurgeRules({ historyDays: 90, instanceLogDays: 30 });
+  const rule = rules.find(({ name }) => name === "instance events");
+  expect(await rule?.deleteBatch(database.db, 10)).toBe(1);
+  await recordRegistration(database.db, "closed");
+  expect(await listInstanceEvents(database.db, page)).toMatchObject([{ after: { registration: "closed" } }]);
+  await recordRegistration(database.db, "open");
+  expect(await rule?.deleteBatch(database.db, 10)).toBe(1);
+});
+
 test("a node records the registration mode when it differs from the one recorded last", async () => {
   await Promise.all([recordRegistration(database.db, "open"), recordRegistration(database.db, "open")]);
   await recordRegistration(database.db, "closed");

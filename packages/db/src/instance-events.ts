@@ -143,7 +143,7 @@ export async function listInstanceEvents(
   }));
 }
 
-/** Records the registration mode of a node that starts, if it isn't the one that was recorded last. */
+/** Records the registration mode of a node that starts, if it isn't the one that was recorded last. The purge keeps that event. */
 export async function recordRegistration(db: Db, mode: string): Promise<void> {
   await db.transaction().execute(async (trx) => {
     // Nodes that start at the same time record it once.

@@ -24,7 +24,10 @@ export interface JobCounts {
   readonly waiting: number;
   /** Jobs that failed at each of their attempts, the last one in the last seven days; at most {@link maxCountedJobs}. */
   readonly failed: number;
-  /** Since when the oldest of at most {@link maxCountedJobs} jobs has been due; null if no job is. */
+  /**
+   * Since when the oldest of at most {@link maxCountedJobs} jobs has been due; null if no job is. Jobs that wait for another job of
+   * their queue don't count.
+   */
   readonly oldestDueAt: Date | null;
 }
 

@@ -373,6 +373,8 @@ const reviewed: Readonly<Record<string, readonly string[]>> = {
   "0056-listed-permissions": ["function list_issued_key_permissions()"],
   // Leaves some records of a deleted user to the purge.
   "0058-records-left-to-the-purge": ["function delete_records_of_user()"],
+  // Leaves out some jobs of the time that earlier versions show.
+  "0067-delayed-jobs": ["function count_jobs()"],
 };
 
 test("a migration that does not state its compatible versions only adds", async () => {

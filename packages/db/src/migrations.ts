@@ -56,6 +56,7 @@ import * as missingJobs from "./migrations/0063-missing-jobs.ts";
 import * as auditEventsByTargetAndAction from "./migrations/0064-audit-events-by-target-and-action.ts";
 import * as verificationsBySubject from "./migrations/0065-verifications-by-subject.ts";
 import * as deliveriesByStatus from "./migrations/0066-deliveries-by-status.ts";
+import * as delayedJobs from "./migrations/0067-delayed-jobs.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -134,4 +135,5 @@ export const migrations: Migrations = {
   "0064-audit-events-by-target-and-action": auditEventsByTargetAndAction,
   "0065-verifications-by-subject": verificationsBySubject,
   "0066-deliveries-by-status": deliveriesByStatus,
+  "0067-delayed-jobs": delayedJobs,
 };

@@ -28,8 +28,9 @@ export async function findNotices(db: Db): Promise<void> {
   const errors: unknown[] = [];
   const addMissingJobs = () => addMissingEmailJobs(db, maxPerStep);
   for (const add of [addExpiryNotices, addOldSecretNotices, addNetworkNotices, addMissingJobs]) {
+    const skipped = new Set<WorkspaceId>();
     try {
-      for (let step = 0; step < maxSteps; step += 1) if ((await add(db)) < maxPerStep) break;
+      for (let step = 0; step < maxSteps; step += 1) if ((await add(db, skipped)) < maxPerStep) break;
     } catch (error) {
       // A source that keeps failing must not prevent the notices of the others.
       errors.push(error);
@@ -47,10 +48,11 @@ interface FoundKey {
   readonly accountName: string | null;
 }
 
-/** Keys of people and service accounts that aren't disabled. */
-const keysOfUsers = sql`
+/** Keys of people and service accounts that aren't disabled, except of service accounts of the skipped workspaces. */
+const keysOfUsers = (skipped: ReadonlySet<WorkspaceId>) => sql`
   api_keys key
-  join users on users.id = key.user_id and users.disabled_at is null`;
+  join users on users.id = key.user_id and users.disabled_at is null
+    and (users.service_workspace_id is null or users.service_workspace_id <> all(${[...skipped]}::uuid[]))`;
 
 /** The columns of a {@link FoundKey}. */
 const keyColumns = sql`
@@ -64,13 +66,14 @@ const isNew = (kind: unknown, subject: unknown) => sql`
 /**
  * Addresses notices about keys of people to these people, and notices about keys of service accounts to the owners and
  * admins of their workspaces. Enters these workspaces one after the other. Nobody sees those about a disabled workspace.
- * @returns the keys that it left out because their workspace is being changed. The next run finds them again.
+ * @param skipped gets the workspaces that are being changed. The next run finds their keys again. The next steps of this run must
+ * not, because the keys of one workspace would then fill all steps.
  */
 async function addKeyNotices<Found extends FoundKey>(
   trx: Trx,
-  found: readonly Found[],
+  { found, skipped }: { readonly found: readonly Found[]; readonly skipped: Set<WorkspaceId> },
   describe: (key: Found) => { readonly subject: string } & NoticeContent,
-): Promise<ReadonlySet<Found>> {
+): Promise<void> {
   const managers = new Map<WorkspaceId, readonly UserId[]>();
   const disabled = new Set<WorkspaceId>();
   for (const workspaceId of [...new Set(found.flatMap((key) => key.workspaceId ?? []))].sort()) {
@@ -78,7 +81,10 @@ async function addKeyNotices<Found extends FoundKey>(
     const workspaceTrx = await enterWorkspace(trx, scope);
     // Otherwise, a manager who is removed concurrently could get a notice after the removal has deleted theirs. Doesn't
     // wait, because this transaction holds the locks of other tenants.
-    if (!(await tryLockMembers(workspaceTrx, scope))) continue;
+    if (!(await tryLockMembers(workspaceTrx, scope))) {
+      skipped.add(workspaceId);
+      continue;
+    }
     managers.set(workspaceId, await listManagerIds(workspaceTrx, scope, maxManagers));
     if ((await findWorkspace(workspaceTrx, scope))?.disabledAt) disabled.add(workspaceId);
   }
@@ -88,7 +94,6 @@ async function addKeyNotices<Found extends FoundKey>(
     return recipients.map((userId) => ({ ...describe(key), userId, isHidden }));
   });
   await addNotices(trx, notices);
-  return new Set(found.filter(({ workspaceId }) => workspaceId !== null && !managers.has(workspaceId)));
 }
 
 /** The facts in a notice about a key and, if a service account owns the key, about the service account. */
@@ -101,14 +106,14 @@ function factsOf({ keyId, keyName, workspaceId, accountName, userId }: FoundKey)
  * A key that was created with a shorter lifetime gets no notice, because its owner has chosen that lifetime recently.
  * The subject contains the expiry, so that a key with another expiry gets notices again.
  */
-async function addExpiryNotices(db: Db): Promise<number> {
+async function addExpiryNotices(db: Db, skipped: Set<WorkspaceId>): Promise<number> {
   const subject = sql`key.id || ' ' || extract(epoch from expires_at)`;
   const expiring = (
     kind: keyof NoticeFactsByKind,
     days: { readonly from: number; readonly to: number },
   ) => sql`
     (select ${kind}::text as kind, ${subject} as subject, ${keyColumns}, expires_at as "expiresAt"
-    from ${keysOfUsers}
+    from ${keysOfUsers(skipped)}
     where expires_at > clock_timestamp() + make_interval(days => ${days.from})
       and expires_at <= clock_timestamp() + make_interval(days => ${days.to})
       and deleted_at is null and key.disabled_at is null
@@ -116,7 +121,7 @@ async function addExpiryNotices(db: Db): Promise<number> {
       and ${isNew(kind, subject)}
     limit ${maxPerStep})`;
   return await db.transaction().execute(async (trx) => {
-    const { rows } = await sql<
+    const { rows: found } = await sql<
       FoundKey & {
         readonly kind: "key-expires-in-7-days" | "key-expires-in-1-day";
         readonly subject: string;
@@ -126,57 +131,63 @@ async function addExpiryNotices(db: Db): Promise<number> {
       ${expiring("key-expires-in-1-day", { from: 0, to: 1 })}
       union all ${expiring("key-expires-in-7-days", { from: 1, to: 7 })}
       limit ${maxPerStep}`.execute(trx);
-    await addKeyNotices(trx, rows, (key) => ({
+    await addKeyNotices(trx, { found, skipped }, (key) => ({
       kind: key.kind,
       subject: key.subject,
       facts: { ...factsOf(key), expiresAt: key.expiresAt.toISOString() },
     }));
-    return rows.length;
+    return found.length;
   });
 }
 
-/** An old secret gets one notice, when it is rejected after its overlap for the first time. */
-async function addOldSecretNotices(db: Db): Promise<number> {
+/** An old secret gets one notice, when it is rejected for the first time. */
+async function addOldSecretNotices(db: Db, skipped: Set<WorkspaceId>): Promise<number> {
   const subject = sql`key.id || ' ' || extract(epoch from secret.retired_at)`;
   return await db.transaction().execute(async (trx) => {
-    const { rows } = await sql<FoundKey & { readonly subject: string; readonly address: string | null }>`
+    const { rows: found } = await sql<
+      FoundKey & { readonly subject: string; readonly address: string | null }
+    >`
       select ${subject} as subject, ${keyColumns}, secret.refused_address as address
-      from retired_secrets secret join (${keysOfUsers}) on key.id = secret.key_id
+      from retired_secrets secret join (${keysOfUsers(skipped)}) on key.id = secret.key_id
       where secret.refused_at > clock_timestamp() - interval '1 day' and secret.refused_at >= secret.good_until
         and deleted_at is null and ${isNew("former-secret-used", subject)}
       limit ${maxPerStep}`.execute(trx);
-    await addKeyNotices(trx, rows, (key) => ({
+    await addKeyNotices(trx, { found, skipped }, (key) => ({
       kind: "former-secret-used",
       subject: key.subject,
       facts: { ...factsOf(key), address: key.address },
     }));
-    return rows.length;
+    return found.length;
   });
 }
 
 /** Excludes the first network of a key, which is not a change. */
-async function addNetworkNotices(db: Db): Promise<number> {
+async function addNetworkNotices(db: Db, skipped: Set<WorkspaceId>): Promise<number> {
   return await db.transaction().execute(async (trx) => {
-    const { rows: found } = await sql<{ readonly keyId: KeyId; readonly network: string }>`
-      select key_id as "keyId", network from key_networks where not is_reviewed
-      order by first_seen_at limit ${maxPerStep} for update skip locked`.execute(trx);
-    const [keyIds, networks] = [found.map(({ keyId }) => keyId), found.map(({ network }) => network)];
-    const { rows } = await sql<FoundKey & { readonly network: string }>`
+    const { rows: seen } = await sql<{ readonly keyId: KeyId; readonly network: string }>`
+      select key_id as "keyId", network from key_networks
+      where not is_reviewed and not exists (
+        select from api_keys key join users on users.id = key.user_id
+        where key.id = key_networks.key_id and users.service_workspace_id = any(${[...skipped]}::uuid[]))
+      order by first_seen_at limit ${maxPerStep} for update of key_networks skip locked`.execute(trx);
+    const [keyIds, networks] = [seen.map(({ keyId }) => keyId), seen.map(({ network }) => network)];
+    const { rows: found } = await sql<FoundKey & { readonly network: string }>`
       select ${keyColumns}, seen.network
       from unnest(${keyIds}::uuid[], ${networks}::text[]) as found (key_id, network)
       join key_networks seen using (key_id, network)
-      join (${keysOfUsers}) on key.id = seen.key_id
+      join (${keysOfUsers(skipped)}) on key.id = seen.key_id
       where deleted_at is null and exists (
         select from key_networks other
         where other.key_id = seen.key_id and (other.first_seen_at, other.network) < (seen.first_seen_at, seen.network))
       `.execute(trx);
-    const omitted = await addKeyNotices(trx, rows, (key) => ({
+    await addKeyNotices(trx, { found, skipped }, (key) => ({
       kind: "new-network",
       subject: `${key.keyId} ${key.network}`,
       facts: { ...factsOf(key), network: key.network },
     }));
-    const omittedIds = new Set([...omitted].map(({ keyId }) => keyId));
-    const reviewed = found.filter(({ keyId }) => !omittedIds.has(keyId));
+    const skippedKeys = found.filter(({ workspaceId }) => workspaceId !== null && skipped.has(workspaceId));
+    const skippedIds = new Set(skippedKeys.map(({ keyId }) => keyId));
+    const reviewed = seen.filter(({ keyId }) => !skippedIds.has(keyId));
     await sql`
       update key_networks set is_reviewed = true
       where (key_id, network) in (
@@ -184,6 +195,6 @@ async function addNetworkNotices(db: Db): Promise<number> {
           ${reviewed.map(({ keyId }) => keyId)}::uuid[], ${reviewed.map(({ network }) => network)}::text[]))`.execute(
       trx,
     );
-    return found.length;
+    return seen.length;
   });
 }

@@ -199,6 +199,58 @@ test("a manager who is removed concurrently gets no notice about a key of a serv
   expect(rows).toEqual([{ userId }, { userId }]);
 });
 
+test("keys of a workspace that is being changed fill only one step of a run", async () => {
+  const [workspaceId, accountId] = [createId("workspace"), createId("user")];
+  await sql`insert into workspaces (id, name, slug) values (${workspaceId}, 'Busy', ${workspaceId})`.execute(
+    database.owner,
+  );
+  await sql`
+    insert into users (id, email, name, service_workspace_id)
+    values (${accountId}, ${accountId}, 'Deploys', ${workspaceId})`.execute(database.owner);
+  await sql`insert into members (workspace_id, user_id, role) values (${workspaceId}, ${userId}, 'owner')`.execute(
+    database.owner,
+  );
+  /** Adds keys that expire, were used from a second network, and have an old secret that was rejected. */
+  const addKeys = async (owner: UserId, { count, expiresIn }: { count: number; expiresIn: string }) => {
+    await sql`
+      insert into api_keys (id, user_id, name, description, start, hash, created_at, expires_at)
+      select gen_random_uuid(), ${owner}, 'CI', '', 'lk_', sha256(gen_random_uuid()::text::bytea),
+        now() - interval '10 days', now() + ${expiresIn}::interval from generate_series(1, ${count})`.execute(
+      database.owner,
+    );
+    await sql`
+      insert into retired_secrets (hash, key_id, start, good_until, refused_at)
+      select sha256(id::text::bytea), id, 'lk_', now() - interval '1 hour', now()
+      from api_keys where user_id = ${owner}`.execute(database.owner);
+    await sql`
+      insert into key_networks (key_id, network, first_seen_at, last_seen_at)
+      select id, network, clock_timestamp(), now()
+      from api_keys cross join unnest(array['192.0.2.0/24', '198.51.100.0/24']) as network
+      where user_id = ${owner}`.execute(database.owner);
+  };
+  await addKeys(accountId, { count: 600, expiresIn: "2 days" });
+  const otherId = createId("user");
+  await sql`insert into users (id, email, name) values (${otherId}, ${otherId}, 'Grace')`.execute(
+    database.owner,
+  );
+  await addKeys(otherId, { count: 1, expiresIn: "3 days" });
+  const scope = mintWorkspaceScope(workspaceId);
+  await inWorkspace(nodes[0], scope, async (trx) => {
+    await lockWorkspace(trx, scope);
+    await findNotices(nodes[1]);
+  });
+  const { rows } = await sql<{ kind: string }>`
+    select kind from notices where user_id = ${otherId} order by kind`.execute(database.owner);
+  expect(rows.map(({ kind }) => kind)).toEqual([
+    "former-secret-used",
+    "key-expires-in-7-days",
+    "new-network",
+  ]);
+  expect(await countNotices()).toBe(0);
+  await findNotices(nodes[1]);
+  expect(await countNotices()).toBe(3 * 600);
+});
+
 test("a source of notices that fails doesn't prevent the others", async () => {
   const keyId = createId("key");
   await sql`

@@ -27,6 +27,8 @@ export type NewNotice = NoticeContent & {
   readonly subject: string;
   /** Whether it is stored only so that it is not created again, and neither shown nor emailed. */
   readonly isHidden?: boolean;
+  /** Whether it is not emailed. */
+  readonly isAppOnly?: boolean;
 };
 
 /**
@@ -43,15 +45,17 @@ export async function addNotices(trx: Trx, notices: readonly NewNotice[]): Promi
       select item.id, item.user_id, item.kind, item.subject, item.facts,
         not item.is_hidden and coalesce(setting.in_app, true),
         -- The email with the link is the notice of an invitation.
-        item.kind <> 'invitation' and not item.is_hidden and coalesce(setting.by_email, true) and ${sendsEmail}
+        item.kind <> 'invitation' and not item.is_hidden and not item.is_app_only
+          and coalesce(setting.by_email, true) and ${sendsEmail}
           -- Anyone can sign up with an email address that they can't read.
           and users.email_verified
       from unnest(
         ${notices.map(() => createId("notice"))}::uuid[], ${notices.map(({ userId }) => userId)}::uuid[],
         ${notices.map(({ kind }) => kind)}::text[], ${notices.map(({ subject }) => subject)}::text[],
         ${notices.map(({ facts }) => JSON.stringify(facts))}::jsonb[],
-        ${notices.map(({ isHidden = false }) => isHidden)}::boolean[]
-      ) as item (id, user_id, kind, subject, facts, is_hidden)
+        ${notices.map(({ isHidden = false }) => isHidden)}::boolean[],
+        ${notices.map(({ isAppOnly = false }) => isAppOnly)}::boolean[]
+      ) as item (id, user_id, kind, subject, facts, is_hidden, is_app_only)
       join users on users.id = item.user_id and users.service_workspace_id is null
       left join notice_settings setting on setting.user_id = item.user_id and setting.kind = item.kind
       order by item.user_id, item.kind, item.subject

@@ -90,6 +90,9 @@ export function createPurgeRules({
       table: "instance_events",
       time: "occurred_at",
       keepHours: instanceLogDays * 24,
+      // The next start of a node compares its registration mode with this event.
+      where: sql`id is distinct from (
+        select id from instance_events where action = 'registration.changed' order by occurred_at desc, id desc limit 1)`,
       isLockable: false,
     }),
     auditEvents(),

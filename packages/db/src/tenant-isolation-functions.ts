@@ -15,7 +15,7 @@ export const functions: Readonly<Record<string, string>> = {
   "check_service_account_member()": "ce7a4bab7b76b464248e34b0a12c89ea73cb833d28ef2dfa67d4b4eeaedd35c8",
   "count_consumers()": "e2687b691c0020d191347bc38fcca94c20a981a41904759bc293eb652343dd5a",
   "count_issued_keys()": "4278a8a8b2891c3daff275ba9d087e9ca2039a2c8af551ccaef9012735d2a040",
-  "count_jobs()": "b8f538f6f6fb415bc0d615ede811f1361af93bd430856f8a218776a11f216b44",
+  "count_jobs()": "2fd79dbc8e86c49d44767021e578d3815075d18f072104643d452e603292c309",
   "delete_counters_of_keys()": "6458eb4476475fd354272d36faefd84ebc7aab22f81f4033117e34d411e1510a",
   "delete_job_queues(text[])": "ad79638f12844e0a5c805e3b0e1871fa9b7a7d669363cabf864102b5536779df",
   "delete_records_of_user()": "2cd71e70a900a45c2d28618cadfa4f943a1c08ab057ca828b4061170ece5ef35",

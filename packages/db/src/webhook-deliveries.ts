@@ -26,7 +26,12 @@ export interface Delivery {
  * How often a delivery is attempted: about 28 hours. The pause after attempt n is e^n seconds, and at most e^10 seconds
  * (6 hours).
  */
-export const maxDeliveryAttempts = 14;
+const maxDeliveryAttempts = 14;
+
+/** Whether the next attempt of a delivery is its last one. */
+export function isLastAttempt({ attemptCount }: Delivery): boolean {
+  return attemptCount + 1 >= maxDeliveryAttempts;
+}
 
 /**
  * The job allows more attempts than the delivery: it also counts attempts that a killed node didn't record, and the

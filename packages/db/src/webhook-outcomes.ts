@@ -27,17 +27,20 @@ export async function recordSlowAttempt(
 }
 
 /** After how many days without a successful attempt a webhook is disabled. */
-export const maxFailingDays = 3;
+const maxFailingDays = 3;
 
 /**
- * Records the outcome of an attempt, and disables a webhook that has failed for three days or responded with 410 Gone.
+ * Records the outcome of an attempt. Disables a webhook that responded with 410 Gone, and one that has failed for three days as soon
+ * as a message has failed at its last attempt. If any failed attempt did this, one message that failed long ago would prevent the
+ * retries of the next one.
+ * @param outcome `retried` for an attempt that failed and will be repeated.
  * @returns whether this disabled it.
  */
 export async function recordOutcome(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   { id, url }: AttemptedWebhook,
-  outcome: "succeeded" | "failed" | "gone",
+  outcome: "succeeded" | "retried" | "failed" | "gone",
 ): Promise<boolean> {
   if (outcome === "succeeded") {
     // Most attempts succeed after another success and change nothing.
@@ -58,6 +61,7 @@ export async function recordOutcome(
     .where("id", "=", id)
     .where("url", "=", url)
     .execute();
+  if (outcome === "retried") return false;
   const { numUpdatedRows } = await trx
     .updateTable("webhooks")
     .set((eb) => ({

@@ -41,7 +41,7 @@ export function describeNotice({ kind, facts }: NoticeContent): NoticeText {
       return {
         title: `Old secret of “${facts.keyName}” used`,
         message: [
-          `A request${fromIpAddress(facts.address)} with an old secret of ${nameOf(facts)} was rejected, because the overlap after the rotation has ended. Find the client that still uses it, and give it the current secret.`,
+          `A request${fromIpAddress(facts.address)} with an old secret of ${nameOf(facts)} was rejected, because that secret is no longer valid. If you don’t recognize the request, someone else may have the old secret. Otherwise, give the client the current secret.`,
         ],
       };
     case "new-network":

@@ -11,6 +11,7 @@ import {
   deleteOldDeliveries,
   failDelivery,
   findDelivery,
+  isLastAttempt,
   moveToSlowDeliveries,
   recordAttempt,
 } from "@latchkey/db/webhook-deliveries";
@@ -114,8 +115,8 @@ export async function recordDelivery(
     if (!delivery) return undefined;
     const webhook = { id: delivery.webhookId, url };
     if (attempt.durationMs > slowAttemptMs) await recordSlowAttempt(trx, scope, webhook);
-    const outcome = isSuccess ? "succeeded" : isGone ? "gone" : "failed";
-    const isDisabled = await recordOutcome(trx, scope, webhook, outcome);
+    const failure = isGone ? "gone" : isLastAttempt(delivery) ? "failed" : "retried";
+    const isDisabled = await recordOutcome(trx, scope, webhook, isSuccess ? "succeeded" : failure);
     if (isDisabled) await recordDisabling(trx, scope, webhook.id);
     // If a former URL responded with 410, the next attempt is sent to the new one.
     return await recordAttempt(trx, scope, id, {

@@ -11,7 +11,7 @@ export const outcomes: Readonly<Record<Outcome, string>> = {
   disabled: "The key was disabled.",
   expired: "The key had expired.",
   deleted: "The key had been deleted.",
-  "rotated-out": "The request used an old secret after its overlap.",
+  "rotated-out": "The request used an old secret that was no longer valid.",
   "user-disabled": "The owner of the key was disabled.",
   address: "The IP address wasn't in the IP ranges of the key.",
   "no-member": "The owner wasn't a member of the workspace.",

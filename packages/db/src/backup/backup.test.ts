@@ -107,6 +107,15 @@ test("fails the deliveries that were pending, with the reason, and leaves their 
   expect(rows).toEqual(Array(2).fill({ ...failed, attempts }));
 });
 
+test("webhooks that were failing count failures again", async () => {
+  const [source, target] = [await createSource(), await createTarget()];
+  await sql`update webhooks set failing_since = null`.execute(source.superuser);
+  const before = await readTables(source.superuser);
+  await sql`update webhooks set failing_since = now()`.execute(source.superuser);
+  await restore(target, await dump(source.owner));
+  expect(await readTables(target.superuser)).toEqual(before);
+});
+
 test("emails no notices whose emails were due, and leaves them unchanged otherwise", async () => {
   const [source, target] = [await createSource(), await createTarget()];
   const before = await readTables(source.superuser);

@@ -163,6 +163,7 @@ async function loadRows(
   });
   for (const { table } of present) {
     if (table === "webhook_deliveries") await failPendingDeliveries(db, schema);
+    if (table === "webhooks") await clearFailures(db, schema);
     if (table === "notices") await cancelDueEmails(db, schema);
   }
   for (const { table, isForced } of present) {
@@ -195,6 +196,14 @@ async function failPendingDeliveries(db: Db, schema: string): Promise<void> {
     update ${sql.id(schema, "webhook_deliveries")} set
       status = 'failed', next_attempt_at = null, attempts = ${appendAttempt(reason, sql`clock_timestamp()`)}
     where status = 'pending'`.execute(db);
+}
+
+/** Later attempts of the original instance may have succeeded. */
+async function clearFailures(db: Db, schema: string): Promise<void> {
+  await sql`
+    update ${sql.id(schema, "webhooks")} set failing_since = null where failing_since is not null`.execute(
+    db,
+  );
 }
 
 /** Leaves the notices whose emails were due in the backup without an email, for the same reason. */

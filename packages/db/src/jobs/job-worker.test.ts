@@ -2,7 +2,9 @@ import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { sql } from "kysely";
+import pg from "pg";
 import { afterAll, afterEach, beforeAll, expect, inject, onTestFinished, test, vi } from "vitest";
+import { clientConfig } from "../connection.ts";
 import { databaseFailure } from "../database-failure.ts";
 import { createDatabaseGate } from "../testing/database-gate.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/test-database.ts";
@@ -10,6 +12,7 @@ import { addJob, addQueuedJobs } from "./add-job.ts";
 import type { JobPayloads } from "./job.ts";
 import { countCompleting } from "./job-worker.test-kit.ts";
 import { JobWorker } from "./job-worker.ts";
+import { addJobOncePerMinute } from "./queue-upkeep.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -323,6 +326,52 @@ test("a job that couldn't be completed runs again when the worker has started ag
   await expect.poll(() => done).toHaveBeenCalledTimes(2);
   await expect.poll(readJobs).toEqual([]);
   await sql`drop function fail_once() cascade`.execute(database.owner);
+});
+
+test("a job of every minute runs at the start of a worker, also if clocks of nodes are or were wrong", async () => {
+  await sql`
+    select graphile_worker.add_job(
+      'find-notices', run_at => now() + interval '1 day', job_key => 'find-notices', max_attempts => 1)`.execute(
+    database.owner,
+  );
+  await sql`
+    insert into graphile_worker._private_known_crontabs (identifier, known_since, last_execution)
+    values ('find-notices', now() + interval '1 day', now() + interval '1 day')`.execute(database.owner);
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 5 * 60_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  const done = vi.fn();
+  workers.push(
+    new JobWorker({
+      connection: database.connection,
+      tasks: { "find-notices": async () => done() },
+      everyMinute: ["find-notices"],
+      onFailure: vi.fn(),
+    }),
+  );
+  await expect.poll(() => done).toHaveBeenCalled();
+  await expect.poll(readJobs).toEqual([]);
+});
+
+test("nodes add a job of every minute once per minute of the database's clock", async () => {
+  const pool = new pg.Pool(clientConfig(database.connection, "node"));
+  onTestFinished(() => pool.end());
+  const client = await pool.connect();
+  const countAdded = async () => {
+    await addJobOncePerMinute(client, "find-notices");
+    const { rowCount } = await client.query("delete from graphile_worker._private_jobs");
+    return rowCount;
+  };
+  await client.query("begin"); // Within a transaction, now() stays.
+  await client.query("delete from graphile_worker._private_known_crontabs");
+  expect(await countAdded()).toBe(1);
+  expect(await countAdded()).toBe(0);
+  await client.query(
+    "update graphile_worker._private_known_crontabs set last_execution = last_execution - interval '1 minute'",
+  );
+  expect(await countAdded()).toBe(1);
+  expect(await countAdded()).toBe(0);
+  await client.query("rollback");
+  client.release();
 });
 
 test("the roles of the product can add jobs, and can't see them", async () => {

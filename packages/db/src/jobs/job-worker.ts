@@ -1,20 +1,12 @@
 import { EventEmitter } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
-import {
-  type JobHelpers,
-  Logger,
-  parseCronItems,
-  type Runner,
-  run,
-  type TaskList,
-  type WorkerEvents,
-} from "graphile-worker";
+import { type JobHelpers, Logger, type Runner, run, type TaskList, type WorkerEvents } from "graphile-worker";
 import pg from "pg";
 import { clientConfig, type DatabaseConnection, poolTimeouts, statementTimeouts } from "../connection.ts";
 import { createPoolClient } from "../pool-client.ts";
 import { ReconnectBackoff } from "../reconnect-backoff.ts";
 import type { JobName, JobTasks } from "./job.ts";
-import { deleteFailedJobs, releaseAbandonedJobs, releaseJobs } from "./queue-upkeep.ts";
+import { addJobOncePerMinute, deleteFailedJobs, releaseAbandonedJobs, releaseJobs } from "./queue-upkeep.ts";
 
 export interface JobWorkerOptions {
   readonly connection: DatabaseConnection;
@@ -27,7 +19,7 @@ export interface JobWorkerOptions {
    * of them while it runs. At least 2; 3 by default.
    */
   readonly connections?: number;
-  /** Jobs that are added at the start of every minute, by one of the nodes. Their payloads are empty. */
+  /** Jobs that are added once per minute, by one of the nodes. Their payloads are empty. */
   readonly everyMinute?: readonly JobName[];
   /** Called with each failure of a job, which is tried again later. */
   readonly onFailure: (error: unknown, job: string) => void;
@@ -49,7 +41,7 @@ const closeIdleWithinMs = 1_000;
 const waitForAttemptMs = 1_000 + poolTimeouts.connectTimeoutMs;
 /** The pause before the worker starts again after it failed, in milliseconds. */
 const restartAfterMs = 5_000;
-/** How often jobs of nodes that were killed are released, and failed jobs are deleted, in milliseconds. */
+/** How often jobs of every minute are added, those of nodes that were killed released, and failed ones deleted, in milliseconds. */
 const upkeepEveryMs = 60_000;
 
 /** Runs the jobs of the queue in this process. Every node may have a worker, and each job runs on one of them. */
@@ -128,14 +120,8 @@ export class JobWorker {
           pgPool: this.#pool,
           events,
           taskList: this.#createTaskList(),
-          parsedCronItems: parseCronItems(
-            (this.#options.everyMinute ?? []).map((task) => ({
-              task,
-              match: "* * * * *",
-              // A run that failed is not repeated, because the next one does the same.
-              options: { jobKey: task, maxAttempts: 1 },
-            })),
-          ),
+          // None, because the library schedules them by the clock of the node.
+          parsedCronItems: [],
           concurrency: this.#options.concurrency ?? 2,
           // Without batches, the library neither waits for the statement that completes a job, so that `close` could end the
           // pool before it, nor handles its failure. Zero completes a job immediately.
@@ -155,7 +141,7 @@ export class JobWorker {
     }
   }
 
-  /** Releases the jobs of nodes that were killed and deletes jobs that failed, until the runner ends. */
+  /** Adds the jobs of every minute, releases those of nodes that were killed and deletes those that failed, until the runner ends. */
   async #maintainQueue({ promise }: Runner): Promise<void> {
     const { signal } = this.#stopping;
     let hasEnded = false;
@@ -165,7 +151,8 @@ export class JobWorker {
         hasEnded = true;
       });
     while (!hasEnded && !signal.aborted) {
-      await releaseAbandonedJobs(this.#pool)
+      await this.#addJobsOfMinute()
+        .then(() => releaseAbandonedJobs(this.#pool))
         .then(() => deleteFailedJobs(this.#pool))
         .catch((error: unknown) => this.#options.onFailure(error, "the job queue"));
       await Promise.race([
@@ -173,6 +160,10 @@ export class JobWorker {
         delay(upkeepEveryMs, undefined, { signal, ref: false }).catch(() => undefined),
       ]);
     }
+  }
+
+  async #addJobsOfMinute(): Promise<void> {
+    for (const name of this.#options.everyMinute ?? []) await addJobOncePerMinute(this.#pool, name);
   }
 
   #createTaskList(): TaskList {

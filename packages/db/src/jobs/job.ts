@@ -41,7 +41,7 @@ export interface JobPayloads {
     readonly workspaceId: WorkspaceId;
     readonly invitationId: InvitationId;
   };
-  /** Creates the notices that follow from what was recorded. Added every minute, on one node. */
+  /** Creates the notices that follow from what was recorded. Added once per minute, by one of the nodes. */
   readonly "find-notices": object;
   /** A worker of its own runs these jobs, so that receivers delay no email and no notice. */
   readonly "deliver-to-webhook": WebhookJob;

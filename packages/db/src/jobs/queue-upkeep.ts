@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { JobName } from "./job.ts";
 
 /**
  * The time in minutes after which the node that runs an unfinished job is assumed to have been killed. Every task has
@@ -12,6 +13,25 @@ const failedJobLifetimeDays = 7;
 /** The most jobs per statement, and the most statements per call; the next call continues. */
 const maxPerStep = 500;
 const maxSteps = 20;
+
+/**
+ * Adds a job with an empty payload, unless a node has added it in the same minute of the database's clock. A run that failed is not
+ * repeated, because the next one does the same.
+ */
+export async function addJobOncePerMinute(client: pg.Pool | pg.PoolClient, name: JobName): Promise<void> {
+  // Neither a last time in the future nor a job that is due later, as after a clock that was wrong, delays this job.
+  await client.query(
+    `with added as (
+      insert into graphile_worker._private_known_crontabs as known (identifier, known_since, last_execution)
+      values ($1, now(), now())
+      on conflict (identifier) do update set last_execution = excluded.last_execution
+        where date_trunc('minute', known.last_execution) is distinct from date_trunc('minute', excluded.last_execution)
+      returning identifier
+    )
+    select graphile_worker.add_job(identifier, job_key => identifier, max_attempts => 1) from added`,
+    [name],
+  );
+}
 
 /** Releases the jobs of nodes that were killed. graphile-worker itself does this after four hours. */
 export async function releaseAbandonedJobs(pool: pg.Pool): Promise<void> {

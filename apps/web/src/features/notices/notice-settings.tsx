@@ -13,7 +13,7 @@ const kindTitles = {
   "role-changed": "Your role changed",
   "key-expires-in-7-days": "API key expires within 7 days",
   "key-expires-in-1-day": "API key expires within 1 day",
-  "former-secret-used": "Old secret used after its overlap",
+  "former-secret-used": "Old secret used",
   "new-network": "API key used from a new network",
   "new-device": "Sign-in from a new device",
   "quota-nearly-reached": "Quota nearly reached",
