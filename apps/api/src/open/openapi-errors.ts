@@ -243,7 +243,8 @@ function describeCode(code: ErrorCode, { path, operationId }: Endpoint): Failure
   const limited = code === "TOO_MANY_REQUESTS" ? limitedOperations[operationId] : undefined;
   const conflict =
     code === "CONFLICT" && operationId === "changeIssuedKeyCredits" ? balanceConflict : undefined;
-  const expansion = code === "UNPROCESSABLE_CONTENT" && operationId === "updateApiKey" ? expandsAccess : undefined;
+  const expansion =
+    code === "UNPROCESSABLE_CONTENT" && operationId === "updateApiKey" ? expandsAccess : undefined;
   return { name, code, ...failures[code], ...special, ...limited, ...conflict, ...expansion };
 }
 
