@@ -208,16 +208,35 @@ export class SignInThrottle {
   }
 
   /**
-   * Consumes one request for a link by email. Email addresses are counted separately for each purpose. Otherwise, a person who enters
-   * someone else's address at sign-up or as a new address would use up the links that reset that account's password.
-   * @returns false after too many requests with this email address for this purpose.
+   * Consumes one request of a signed-in user for a link by email. Email addresses are counted separately for each purpose. Otherwise, a
+   * person who enters someone else's address at sign-up or as a new address would use up the links that reset that account's password.
+   * @throws {AppError} TOO_MANY_REQUESTS after too many requests from this network, or with this email address for this purpose.
+   */
+  async consumeLinkRequest(
+    purpose: Exclude<LinkPurpose, "reset-password">,
+    email: string,
+    address: string | null,
+  ): Promise<void> {
+    await this.#consume([this.#linkNetwork(address), this.#linkAddress(purpose, email)], "email");
+  }
+
+  /**
+   * Consumes one request for a password reset link.
+   * @returns false after too many requests with this email address. The caller must not learn it, because anyone can request such a
+   *   link.
    * @throws {AppError} TOO_MANY_REQUESTS after too many requests from this network.
    */
-  async consumeLinkRequest(purpose: LinkPurpose, email: string, address: string | null): Promise<boolean> {
-    const network = this.#digest("link network", networkOf(address));
-    await this.#consume([{ digest: network, ...limits.linkNetwork }], "email");
-    const account = this.#digest("link address", purpose, email);
-    return (await consumeFromBuckets(this.#db, [{ digest: account, ...limits.linkAddress }])) <= 0;
+  async consumeResetRequest(email: string, address: string | null): Promise<boolean> {
+    await this.#consume([this.#linkNetwork(address)], "email");
+    return (await consumeFromBuckets(this.#db, [this.#linkAddress("reset-password", email)])) <= 0;
+  }
+
+  #linkNetwork(address: string | null): BucketUse {
+    return { digest: this.#digest("link network", networkOf(address)), ...limits.linkNetwork };
+  }
+
+  #linkAddress(purpose: LinkPurpose, email: string): BucketUse {
+    return { digest: this.#digest("link address", purpose, email), ...limits.linkAddress };
   }
 
   async #consume(uses: readonly BucketUse[], what: AttemptKind): Promise<void> {
