@@ -1,5 +1,6 @@
 // Verified email addresses: the link after sign-up, and an emailed reset of an account that somebody else may have created.
 
+import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { insertIdentity } from "@latchkey/db/identities";
 import { decodeId, encodeId, type InvitationId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { insertPasskey } from "@latchkey/db/passkeys";
@@ -13,6 +14,7 @@ import { commandOrigin } from "../src/cli/command-origin.ts";
 import { consumeAccountChangeQuota } from "../src/domain/account-change-quota.ts";
 import { changeAccountEmail } from "../src/domain/email-change.ts";
 import { addInvitationNotice } from "../src/domain/invitation-jobs.ts";
+import { createInvitation } from "../src/domain/invitations.ts";
 import { createResetLink } from "../src/domain/password-reset.ts";
 import { createMailTasks } from "../src/mail/mail-tasks.ts";
 import type { Mail } from "../src/mail/mailer.ts";
@@ -191,8 +193,57 @@ test("an email address gets five links that change another account's email addre
   const request = () => person.client.account.requestEmailChange.mutate({ email });
   for (let count = 0; count < 5; count += 1) await request();
   await expect(request()).rejects.toMatchObject(throttled);
-  const requests = (await listActions(person)).filter((action) => action === "account.email-change-requested");
+  const requests = (await listActions(person)).filter(
+    (action) => action === "account.email-change-requested",
+  );
   expect(requests).toHaveLength(5);
+});
+
+test("sign-ups with one email address get five links together, and then succeed without one", async () => {
+  const email = `${crypto.randomUUID()}@example.com`;
+  await app.owner.deleteFrom("throttle_buckets").execute();
+  for (let count = 0; count < 5; count += 1) {
+    const person = await signUp(email);
+    expect(await listJobs(person.userId)).toBe(1);
+    await person.client.account.delete.mutate({ email });
+  }
+  const person = await signUp(email);
+  expect(await listJobs(person.userId)).toBe(0);
+  await expect(person.client.account.requestEmailVerification.mutate()).rejects.toMatchObject(throttled);
+  // A sign-up with the email address of an account is rejected, and uses up no link.
+  await app.owner.deleteFrom("throttle_buckets").execute();
+  for (let count = 0; count < 5; count += 1)
+    await expect(signUp(email)).rejects.toMatchObject({ data: { code: "CONFLICT" } });
+  await person.client.account.requestEmailVerification.mutate();
+  expect(await listJobs(person.userId)).toBe(1);
+});
+
+test("a sign-up with an invitation link counts as a verification link to its email address too", async () => {
+  const inviter = await signUp();
+  const { id } = await inviter.client.workspaces.create.mutate({ name: "Team" });
+  const scope = openAsOperator(decodeId("workspace", id) as WorkspaceId); // The workspace was just created.
+  const { baseUrl, services } = app;
+  const email = `${crypto.randomUUID()}@example.com`;
+  const signUpInvited = async () => {
+    // Not emailed, so that accepting the invitation doesn't verify the email address.
+    const options = { sendsEmail: false, baseUrl, quotas: services.quotas };
+    const { url = "" } = await services.db
+      .transaction()
+      .execute((trx) =>
+        createInvitation(trx, { scope, origin: commandOrigin }, { email, role: "member" }, options),
+      );
+    const { client } = openClient(baseUrl);
+    await client.session.signUpInvited.mutate({ token: new URL(url).hash.slice(1), name: "Ada", password });
+    const userId = await findUserId(email);
+    const jobs = await listJobs(userId);
+    await client.account.delete.mutate({ email });
+    return jobs;
+  };
+  await app.owner.deleteFrom("throttle_buckets").execute();
+  for (let count = 0; count < 4; count += 1)
+    await services.signInThrottle.consumeLinkRequest("verify-email", email, null);
+  expect(await signUpInvited()).toBe(1);
+  expect(await signUpInvited()).toBe(0);
 });
 
 test("links that others request for an email address don't use up those that reset its owner's password", async () => {

@@ -2,7 +2,12 @@ import { createHmac } from "node:crypto";
 import type { UserId } from "@latchkey/db/ids";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { findKnownOrigins, rememberOrigins, replaceOrigins } from "@latchkey/db/sign-in-origins";
-import { type BucketUse, consumeFromBuckets, returnTokens } from "@latchkey/db/throttle-buckets";
+import {
+  type BucketUse,
+  consumeFromBucket,
+  consumeFromBuckets,
+  returnTokens,
+} from "@latchkey/db/throttle-buckets";
 import { AppError } from "@latchkey/errors";
 import { networkOf } from "./client-network.ts";
 import type { PasswordSource } from "./password-queue.ts";
@@ -229,6 +234,18 @@ export class SignInThrottle {
   async consumeResetRequest(email: string, address: string | null): Promise<boolean> {
     await this.#consume([this.#linkNetwork(address)], "email");
     return (await consumeFromBuckets(this.#db, [this.#linkAddress("reset-password", email)])) <= 0;
+  }
+
+  /**
+   * Consumes the verification link of a new account, whose sign-up was counted for the network.
+   * @param trx the transaction that creates the account, so that a rejected sign-up consumes nothing.
+   * @returns false after too many verification links to this email address.
+   */
+  async consumeSignUpLink(trx: Trx, email: string): Promise<boolean> {
+    const use = this.#linkAddress("verify-email", email);
+    if ((await consumeFromBucket(trx, use)) === 0) return true;
+    await returnTokens(trx, [use]);
+    return false;
   }
 
   #linkNetwork(address: string | null): BucketUse {
