@@ -170,6 +170,33 @@ test("an account is linked by its address only if the address was verified here"
   ]);
 });
 
+test("two tabs that sign in for the first time at the same time link the identity once, and both sign in", async () => {
+  const account = await signUp(baseUrl, "tabs@example.com");
+  provider.setClaims("tabs", { email: account.email, isEmailVerified: true });
+  await database.query("update users set email_verified = true where email = $1", [account.email]);
+  const tabs = await Promise.all(
+    [1, 2].map(async () => {
+      const { url, cookie } = await start();
+      return { cookie, callback: await passProvider(url, "tabs") };
+    }),
+  );
+  // Both have found the user by the email address before either links the identity.
+  const lock = "select from users where email = $1 for update";
+  const { release } = await holdLocks(await connectionTo(instance.cluster), lock, [account.email]);
+  const completed = tabs.map(({ cookie, callback }) => complete(cookie, callback));
+  const waiting = `select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and query like '%for no key update'`;
+  await expect.poll(async () => (await database.query(waiting)).rows).toHaveLength(2);
+  await release();
+  for (const answer of await Promise.all(completed)) expect(answer).toMatchObject({ status: 200 });
+  const { rows } = await database.query<{ action: string }>(
+    `select action from security_events where user_id = (select id from users where email = $1)
+       and action in ('identity.linked', 'sign-in.failed')`,
+    [account.email],
+  );
+  expect(rows).toEqual([{ action: "identity.linked" }]);
+});
+
 test("a disabled user can't sign in", async () => {
   provider.setClaims("disabled", { email: "disabled@example.com", isEmailVerified: true });
   await enter("disabled");

@@ -293,3 +293,27 @@ test("a new password for an unverified account deletes its keys, after a warning
   await page.getByRole("heading", { name: "Your password was changed" }).waitFor();
   expect(await statusOf()).toBe(403);
 });
+
+test("the profile says when another link can be requested", async () => {
+  await ada.goto(`${environment.baseUrl}/account/profile`);
+  const verify = ada.getByRole("button", { name: "Send verification email" });
+  const change = ada.getByRole("button", { name: "Email me a link" });
+  const rejection = ada.getByText("Too many attempts. Try again after");
+  // Sign-up has emailed the first verification link.
+  for (let count = 1; count <= 5; count += 1) {
+    const answered = ada.waitForResponse(/requestEmailVerification/);
+    await verify.click();
+    await answered;
+    await expect.poll(() => verify.isEnabled()).toBe(true);
+  }
+  await expect.poll(() => rejection.count()).toBe(1);
+  for (let count = 1; count <= 6; count += 1) {
+    const answered = ada.waitForResponse(/requestEmailChange/);
+    await ada.getByLabel("New email address").fill("babbage@example.com");
+    await change.click();
+    await answered;
+    await expect.poll(() => change.isEnabled()).toBe(true);
+  }
+  await expect.poll(() => rejection.count()).toBe(2);
+  expect(await ada.getByText("A link is on its way").count()).toBe(0);
+});

@@ -7,6 +7,7 @@ import { updateKey } from "../src/domain/api-key-edits.ts";
 import { addMember, changeMemberRole } from "../src/domain/members.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
 import { createWorkspace } from "../src/domain/workspaces.ts";
+import { addTeam } from "./team.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
@@ -35,6 +36,32 @@ test("of two concurrent edits of a key, the second includes the first, and neith
   commitSignal.resolve();
   await first;
   expect(await second).toMatchObject({ isReadOnly: true, ipRanges });
+});
+
+test("a rotation with the version that a page shows keeps the secret that someone else has created since", async () => {
+  const { id: workspaceId, owner } = await addTeam(app);
+  const { apiKeys, issuedKeys, keyspaces, webhooks } = owner.client;
+  const overlapSeconds = 0;
+  const apiKey = { id: encodeId("key", (await app.addKey(owner.userId)).id), overlapSeconds };
+  const { id: keyspaceId } = await keyspaces.create.mutate({
+    ...{ workspaceId, fields: { name: "Orders", prefix: "orders" } },
+  });
+  const { id } = await issuedKeys.create.mutate({ workspaceId, keyspaceId, fields: {} });
+  const issuedKey = { workspaceId, keyspaceId, id, overlapSeconds };
+  const url = "https://example.com/hook";
+  const created = await webhooks.create.mutate({ workspaceId, url, actions: null });
+  const webhook = { workspaceId, id: created.id, overlapSeconds };
+  const rotations: ((version?: number) => Promise<unknown>)[] = [
+    (version) => apiKeys.rotate.mutate({ ...apiKey, version }),
+    (version) => issuedKeys.rotate.mutate({ ...issuedKey, version }),
+    (version) => webhooks.rotateSecret.mutate({ ...webhook, version }),
+  ];
+  for (const rotate of rotations) {
+    await rotate(1);
+    await expect(rotate(1)).rejects.toMatchObject({ data: { code: "PRECONDITION_FAILED" } });
+    await rotate(2);
+    await rotate(); // Pages of earlier versions send no version.
+  }
 });
 
 test("a key that is given access to a workspace while its owner's role changes has the new role", async () => {

@@ -1,5 +1,6 @@
 // Verified email addresses: the link after sign-up, and an emailed reset of an account that somebody else may have created.
 
+import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { insertIdentity } from "@latchkey/db/identities";
 import { decodeId, encodeId, type InvitationId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { insertPasskey } from "@latchkey/db/passkeys";
@@ -13,6 +14,7 @@ import { commandOrigin } from "../src/cli/command-origin.ts";
 import { consumeAccountChangeQuota } from "../src/domain/account-change-quota.ts";
 import { changeAccountEmail } from "../src/domain/email-change.ts";
 import { addInvitationNotice } from "../src/domain/invitation-jobs.ts";
+import { createInvitation } from "../src/domain/invitations.ts";
 import { createResetLink } from "../src/domain/password-reset.ts";
 import { createMailTasks } from "../src/mail/mail-tasks.ts";
 import type { Mail } from "../src/mail/mailer.ts";
@@ -28,6 +30,10 @@ afterAll(() => app.close());
 
 const newPassword = "four quiet foxes on ice";
 const invalid = { data: { code: "NOT_FOUND" } };
+const throttled = {
+  data: { code: "TOO_MANY_REQUESTS", retryAfterSeconds: expect.any(Number) },
+  message: expect.stringMatching(/^Too many email attempts\. Try again in \d+ (minutes|seconds)\.$/),
+};
 
 function createTasks(mails: Mail[]) {
   const { db } = app.services;
@@ -53,16 +59,15 @@ async function mailReset(email: string): Promise<Mail> {
 
 const tokenIn = (mail: Mail | undefined) => /#([\w-]{43})/.exec(mail?.text.join("\n") ?? "")?.[1] ?? "";
 
-async function signUp() {
+async function signUp(email = `${crypto.randomUUID()}@example.com`) {
   const { client } = openClient(app.baseUrl);
-  const email = `${crypto.randomUUID()}@example.com`;
   await client.session.signUp.mutate({ name: "Ada", email, password });
-  const { id } = await app.owner
-    .selectFrom("users")
-    .select("id")
-    .where("email", "=", email)
-    .executeTakeFirstOrThrow();
-  return { client, email, userId: id };
+  return { client, email, userId: await findUserId(email) };
+}
+
+async function findUserId(email: string): Promise<UserId> {
+  const users = app.owner.selectFrom("users").select("id").where("email", "=", email);
+  return (await users.executeTakeFirstOrThrow()).id;
 }
 
 type Person = Awaited<ReturnType<typeof signUp>>;
@@ -169,22 +174,82 @@ test("the operator changes nothing by setting the email address that the user al
 test("an email address gets five links on request, then no more for a while", async () => {
   const person = await signUp();
   await app.owner.deleteFrom("throttle_buckets").execute();
-  const jobs = async () => {
+  const request = async () => {
     await sql`select graphile_worker.complete_jobs(array(select id from graphile_worker.jobs))`.execute(
       app.owner,
     );
     await person.client.account.requestEmailVerification.mutate();
     return await listJobs(person.userId);
   };
-  const counts: number[] = [];
-  for (let count = 0; count < 6; count += 1) counts.push(await jobs());
-  expect(counts).toEqual([1, 1, 1, 1, 1, 0]);
+  for (let count = 0; count < 5; count += 1) expect(await request()).toBe(1);
+  await expect(request()).rejects.toMatchObject(throttled);
+  expect(await listJobs(person.userId)).toBe(0);
+});
+
+test("an email address gets five links that change another account's email address to it", async () => {
+  const person = await signUp();
+  const email = `${crypto.randomUUID()}@example.com`;
+  await app.owner.deleteFrom("throttle_buckets").execute();
+  const request = () => person.client.account.requestEmailChange.mutate({ email });
+  for (let count = 0; count < 5; count += 1) await request();
+  await expect(request()).rejects.toMatchObject(throttled);
+  const requests = (await listActions(person)).filter(
+    (action) => action === "account.email-change-requested",
+  );
+  expect(requests).toHaveLength(5);
+});
+
+test("sign-ups with one email address get five links together, and then succeed without one", async () => {
+  const email = `${crypto.randomUUID()}@example.com`;
+  await app.owner.deleteFrom("throttle_buckets").execute();
+  for (let count = 0; count < 5; count += 1) {
+    const person = await signUp(email);
+    expect(await listJobs(person.userId)).toBe(1);
+    await person.client.account.delete.mutate({ email });
+  }
+  const person = await signUp(email);
+  expect(await listJobs(person.userId)).toBe(0);
+  await expect(person.client.account.requestEmailVerification.mutate()).rejects.toMatchObject(throttled);
+  // A sign-up with the email address of an account is rejected, and uses up no link.
+  await app.owner.deleteFrom("throttle_buckets").execute();
+  for (let count = 0; count < 5; count += 1)
+    await expect(signUp(email)).rejects.toMatchObject({ data: { code: "CONFLICT" } });
+  await person.client.account.requestEmailVerification.mutate();
+  expect(await listJobs(person.userId)).toBe(1);
+});
+
+test("a sign-up with an invitation link counts as a verification link to its email address too", async () => {
+  const inviter = await signUp();
+  const { id } = await inviter.client.workspaces.create.mutate({ name: "Team" });
+  const scope = openAsOperator(decodeId("workspace", id) as WorkspaceId); // The workspace was just created.
+  const { baseUrl, services } = app;
+  const email = `${crypto.randomUUID()}@example.com`;
+  const signUpInvited = async () => {
+    // Not emailed, so that accepting the invitation doesn't verify the email address.
+    const options = { sendsEmail: false, baseUrl, quotas: services.quotas };
+    const { url = "" } = await services.db
+      .transaction()
+      .execute((trx) =>
+        createInvitation(trx, { scope, origin: commandOrigin }, { email, role: "member" }, options),
+      );
+    const { client } = openClient(baseUrl);
+    await client.session.signUpInvited.mutate({ token: new URL(url).hash.slice(1), name: "Ada", password });
+    const userId = await findUserId(email);
+    const jobs = await listJobs(userId);
+    await client.account.delete.mutate({ email });
+    return jobs;
+  };
+  await app.owner.deleteFrom("throttle_buckets").execute();
+  for (let count = 0; count < 4; count += 1)
+    await services.signInThrottle.consumeLinkRequest("verify-email", email, null);
+  expect(await signUpInvited()).toBe(1);
+  expect(await signUpInvited()).toBe(0);
 });
 
 test("links that others request for an email address don't use up those that reset its owner's password", async () => {
   const [person, stranger] = [await signUp(), await signUp()];
   await app.owner.deleteFrom("throttle_buckets").execute();
-  for (let count = 0; count < 6; count += 1) {
+  for (let count = 0; count < 5; count += 1) {
     await stranger.client.account.requestEmailChange.mutate({ email: person.email });
     // If somebody else had created the account.
     await person.client.account.requestEmailVerification.mutate();

@@ -96,6 +96,32 @@ test("a member sees and changes only the invitations that they sent last", async
   );
 });
 
+test("an invitation that the actor can't send again is left to those who can", async () => {
+  const { id: workspaceId, owner, admin, member } = await addTeam();
+  const email = newEmail();
+  const invite = ({ client }: Person) =>
+    client.invitations.create.mutate({ workspaceId, email, role: "viewer" });
+  const { id } = await owner.client.invitations.create.mutate({ workspaceId, email, role: "owner" });
+  const others =
+    "This person already has an invitation as an owner. Ask an owner to send it again or revoke it.";
+  await expect(invite(admin)).rejects.toMatchObject({ ...failsWith("CONFLICT"), message: others });
+  const own = "This person already has an invitation. Send it again, or revoke it first.";
+  await expect(invite(owner)).rejects.toMatchObject({ ...failsWith("CONFLICT"), message: own });
+
+  await owner.client.invitations.revoke.mutate({ workspaceId, id });
+  await admin.client.invitations.create.mutate({ workspaceId, email, role: "admin" });
+  await owner.client.members.changeRole.mutate({
+    ...{ workspaceId, userId: admin.id, role: "member", version: 1 },
+  });
+  await expect(invite(admin)).rejects.toMatchObject({
+    message:
+      "This person already has an invitation as an admin. Ask an owner or admin to send it again or revoke it.",
+  });
+  await expect(invite(member)).rejects.toMatchObject({
+    message: expect.stringMatching(/^Another member has already invited/),
+  });
+});
+
 test("a member can have 25 unaccepted invitations, and an admin can have more", async () => {
   const { id: workspaceId, admin, member } = await addTeam();
   const invite = ({ client }: Person) =>

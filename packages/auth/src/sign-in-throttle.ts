@@ -2,7 +2,12 @@ import { createHmac } from "node:crypto";
 import type { UserId } from "@latchkey/db/ids";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { findKnownOrigins, rememberOrigins, replaceOrigins } from "@latchkey/db/sign-in-origins";
-import { type BucketUse, consumeFromBuckets, returnTokens } from "@latchkey/db/throttle-buckets";
+import {
+  type BucketUse,
+  consumeFromBucket,
+  consumeFromBuckets,
+  returnTokens,
+} from "@latchkey/db/throttle-buckets";
 import { AppError } from "@latchkey/errors";
 import { networkOf } from "./client-network.ts";
 import type { PasswordSource } from "./password-queue.ts";
@@ -208,16 +213,47 @@ export class SignInThrottle {
   }
 
   /**
-   * Consumes one request for a link by email. Email addresses are counted separately for each purpose. Otherwise, a person who enters
-   * someone else's address at sign-up or as a new address would use up the links that reset that account's password.
-   * @returns false after too many requests with this email address for this purpose.
+   * Consumes one request of a signed-in user for a link by email. Email addresses are counted separately for each purpose. Otherwise, a
+   * person who enters someone else's address at sign-up or as a new address would use up the links that reset that account's password.
+   * @throws {AppError} TOO_MANY_REQUESTS after too many requests from this network, or with this email address for this purpose.
+   */
+  async consumeLinkRequest(
+    purpose: Exclude<LinkPurpose, "reset-password">,
+    email: string,
+    address: string | null,
+  ): Promise<void> {
+    await this.#consume([this.#linkNetwork(address), this.#linkAddress(purpose, email)], "email");
+  }
+
+  /**
+   * Consumes one request for a password reset link.
+   * @returns false after too many requests with this email address. The caller must not learn it, because anyone can request such a
+   *   link.
    * @throws {AppError} TOO_MANY_REQUESTS after too many requests from this network.
    */
-  async consumeLinkRequest(purpose: LinkPurpose, email: string, address: string | null): Promise<boolean> {
-    const network = this.#digest("link network", networkOf(address));
-    await this.#consume([{ digest: network, ...limits.linkNetwork }], "email");
-    const account = this.#digest("link address", purpose, email);
-    return (await consumeFromBuckets(this.#db, [{ digest: account, ...limits.linkAddress }])) <= 0;
+  async consumeResetRequest(email: string, address: string | null): Promise<boolean> {
+    await this.#consume([this.#linkNetwork(address)], "email");
+    return (await consumeFromBuckets(this.#db, [this.#linkAddress("reset-password", email)])) <= 0;
+  }
+
+  /**
+   * Consumes the verification link of a new account, whose sign-up was counted for the network.
+   * @param trx the transaction that creates the account, so that a rejected sign-up consumes nothing.
+   * @returns false after too many verification links to this email address.
+   */
+  async consumeSignUpLink(trx: Trx, email: string): Promise<boolean> {
+    const use = this.#linkAddress("verify-email", email);
+    if ((await consumeFromBucket(trx, use)) === 0) return true;
+    await returnTokens(trx, [use]);
+    return false;
+  }
+
+  #linkNetwork(address: string | null): BucketUse {
+    return { digest: this.#digest("link network", networkOf(address)), ...limits.linkNetwork };
+  }
+
+  #linkAddress(purpose: LinkPurpose, email: string): BucketUse {
+    return { digest: this.#digest("link address", purpose, email), ...limits.linkAddress };
   }
 
   async #consume(uses: readonly BucketUse[], what: AttemptKind): Promise<void> {

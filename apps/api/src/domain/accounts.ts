@@ -31,8 +31,9 @@ import { lockWithOperators, requireOtherOperator } from "./operators.ts";
 import { endPendingSignIns } from "./pending-sign-in.ts";
 import { defaultQuotas } from "./quotas.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
+import type { Services } from "./services.ts";
 import { type Registration, signUpRejected } from "./sign-up-rejected.ts";
-import { addVerificationJob } from "./verification-job.ts";
+import { addSignUpVerificationJob } from "./verification-job.ts";
 import { createWorkspace } from "./workspaces.ts";
 
 export interface NewAccount {
@@ -51,8 +52,7 @@ export interface NewAccountOrigin extends RequestOrigin {
 
 /**
  * Creates a user with a password, and a first workspace that the user owns, in one transaction.
- * @param options.sendsVerification whether to email a verification link. Sign-ups are limited per network, and so are these
- *   emails: one per new account.
+ * @param options.verification emails a verification link, as far as the limits allow; without it, none is emailed.
  * @param options.registration unless it is `open`, only the first account of the instance may be created.
  * @throws {AppError} CONFLICT if the email address has an account; FORBIDDEN unless registration is open or this is the first account.
  */
@@ -62,12 +62,16 @@ export async function createAccount(
   from: NewAccountOrigin,
   {
     registration = "open",
-    sendsVerification = false,
-  }: { readonly registration?: Registration; readonly sendsVerification?: boolean } = {},
+    verification,
+  }: {
+    readonly registration?: Registration;
+    readonly verification?: Pick<Services, "sendsEmail" | "signInThrottle">;
+  } = {},
 ): Promise<{ userId: UserId; workspaceId: WorkspaceId }> {
+  const email = account.email.toLowerCase();
   return await db.transaction().execute(async (trx) => {
     const userId = await insertUserWithPassword(trx, {
-      email: account.email.toLowerCase(),
+      email,
       name: account.name,
       passwordHash: account.passwordHash,
     });
@@ -82,7 +86,7 @@ export async function createAccount(
     };
     const workspaceId = await addFirstWorkspace(trx, { ...account, userId, origin });
     if (kind === "command") await appendInstanceEvent(trx, origin, { action: "user.created", userId });
-    if (sendsVerification) await addVerificationJob(trx, userId);
+    if (verification) await addSignUpVerificationJob(trx, verification, { userId, email });
     return { userId, workspaceId };
   });
 }

@@ -35,7 +35,8 @@ const lifetimeSeconds = 3_600;
  * the link in a session of the account. The response doesn't reveal whether the new email address has an account.
  * @param email the new email address, in lower case.
  * @throws {AppError} CONFLICT if the instance sends no email; FORBIDDEN without recent authentication; BAD_REQUEST for
- *   the current email address; TOO_MANY_REQUESTS after too many requests from this network, or too many changes.
+ *   the current email address; TOO_MANY_REQUESTS after too many requests from this network or with this email
+ *   address, or too many changes.
  */
 export async function requestEmailChange(
   { sendsEmail, signInThrottle }: Pick<Services, "sendsEmail" | "signInThrottle">,
@@ -58,14 +59,14 @@ export async function requestEmailChange(
     const message = "This is your current email address.";
     throw new AppError("BAD_REQUEST", { issues: [{ path: "email", code: "invalid_value", message }] });
   }
-  const isSent = await signInThrottle.consumeLinkRequest("change-email", email, origin.address);
+  await signInThrottle.consumeLinkRequest("change-email", email, origin.address);
   await transact(async (trx) => {
     await lockAccount(trx, { userId, sessionId });
     await consumeAccountChangeQuota(trx, userId);
     const action = "account.email-change-requested";
     await appendSecurityEvent(trx, origin, { userId, action, after: { email } });
     const job = { key: `email-change ${userId}`, maxAttempts: 8 };
-    if (isSent) await addJob(trx, "send-email-change", { userId, email }, job);
+    await addJob(trx, "send-email-change", { userId, email }, job);
   });
 }
 

@@ -24,7 +24,8 @@ const lifetimeSeconds = 86_400;
 
 /**
  * Emails a verification link to the user again. Does nothing if the email address is verified.
- * @throws {AppError} CONFLICT if the instance sends no email; TOO_MANY_REQUESTS after too many requests from this network.
+ * @throws {AppError} CONFLICT if the instance sends no email; TOO_MANY_REQUESTS after too many requests from this network
+ *   or with this email address.
  */
 export async function requestEmailVerification(
   { sendsEmail, signInThrottle }: Pick<Services, "sendsEmail" | "signInThrottle">,
@@ -43,10 +44,10 @@ export async function requestEmailVerification(
   if (!sendsEmail) {
     throw new AppError("CONFLICT", { message: "This instance does not send email." });
   }
-  const isSent = await signInThrottle.consumeLinkRequest("verify-email", user.email, origin.address);
+  await signInThrottle.consumeLinkRequest("verify-email", user.email, origin.address);
   await transact(async (trx) => {
     await lockAccount(trx, { userId: user.id, sessionId });
-    if (isSent && !(await hasVerifiedEmail(trx, user.id))) await addVerificationJob(trx, user.id);
+    if (!(await hasVerifiedEmail(trx, user.id))) await addVerificationJob(trx, user.id);
   });
 }
 

@@ -63,8 +63,9 @@ export async function checkCode(
   throw wrongCode();
 }
 
-export function wrongCode(): AppError {
-  const message = "This code is wrong, has expired, or was already used. Enter a new one.";
+/** @param advice what the user can do. */
+export function wrongCode(advice = "Enter a new one."): AppError {
+  const message = `This code is wrong, has expired, or was already used. ${advice}`;
   return new AppError("BAD_REQUEST", { issues: [{ path: "code", code: "invalid_value", message }] });
 }
 

@@ -26,6 +26,7 @@ import type { Edit } from "./enter-for-edit.ts";
 import { invitationLifetimeSeconds, invitationPurpose, replaceInvitationLink } from "./invitation-link.ts";
 import { enterInvitingWorkspace, type InvitingWorkspace } from "./inviting-workspace.ts";
 import { type Quotas, requireInvitationsPerMember, requireQuota } from "./quotas.ts";
+import { withArticle } from "./with-article.ts";
 import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
 
 /** An invitation that was just sent. */
@@ -55,12 +56,8 @@ export async function createInvitation(
   options: InvitationOptions,
 ): Promise<SentInvitation> {
   const { scope, origin } = edit;
-  const {
-    workspaceTrx,
-    manages,
-    invitedBy: managedUserId,
-    requireInvite,
-  } = await enterInvitingWorkspace(trx, edit);
+  const inviting = await enterInvitingWorkspace(trx, edit);
+  const { workspaceTrx, invitedBy: managedUserId, requireInvite } = inviting;
   requireInvite(role);
   await consumeInvitationRate(workspaceTrx, edit, options.quotas);
   if (await isMember(workspaceTrx, scope, email)) {
@@ -74,11 +71,7 @@ export async function createInvitation(
   const id = await insertInvitation(workspaceTrx, scope, { email, role, ...sending });
   if (!id) {
     const other = await findInvitation(workspaceTrx, scope, { email });
-    const message =
-      other && manages(other)
-        ? "This person already has an invitation. Send it again, or revoke it first."
-        : "Another member has already invited this person. Ask an owner or admin to send the invitation again.";
-    throw new AppError("CONFLICT", { message });
+    throw new AppError("CONFLICT", { message: explainConflict(inviting, other) });
   }
   // The lock on the workspace prevents concurrent additions between the insert and the count.
   const count = await countInvitations(workspaceTrx, scope);
@@ -94,6 +87,16 @@ export async function createInvitation(
   const sent = await sendInvitation(workspaceTrx, scope, id, options.baseUrl);
   await addNoticeJob(workspaceTrx, scope, id);
   return sent;
+}
+
+/** Says who can send or revoke the invitation that the person already has. */
+function explainConflict({ manages, canInvite }: InvitingWorkspace, other: Invitation | undefined): string {
+  if (!other || !manages(other))
+    return "Another member has already invited this person. Ask an owner or admin to send the invitation again.";
+  const { role } = other;
+  if (canInvite(role)) return "This person already has an invitation. Send it again, or revoke it first.";
+  const others = role === "owner" ? "an owner" : "an owner or admin";
+  return `This person already has an invitation as ${withArticle(role)}. Ask ${others} to send it again or revoke it.`;
 }
 
 /**

@@ -138,7 +138,7 @@ export async function requestResetLink(
     throw new AppError("CONFLICT", { message });
   }
   // No further link is sent to an email address that has just got several. The response is the same.
-  if (!(await signInThrottle.consumeLinkRequest("reset-password", email, request.address))) return;
+  if (!(await signInThrottle.consumeResetRequest(email, request.address))) return;
   const job = { key: `reset-link ${email}`, maxAttempts: 8 };
   await db.transaction().execute((trx) => addJob(trx, "send-reset-link", { email, ...request }, job));
 }

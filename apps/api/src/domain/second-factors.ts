@@ -54,8 +54,8 @@ export async function createTotp(
  * Enables an authenticator app with its first code, which can't be used again. All other sessions end, because they
  * were opened without it.
  * @returns recovery codes, if this is the user's first second factor.
- * @throws {AppError} FORBIDDEN without recent authentication; BAD_REQUEST with an issue for a wrong code; CONFLICT if
- *   the secret was replaced since; TOO_MANY_REQUESTS.
+ * @throws {AppError} FORBIDDEN without recent authentication; BAD_REQUEST with an issue for a wrong code, also one of a
+ *   secret that was replaced since; CONFLICT if no secret waits for its first code; TOO_MANY_REQUESTS.
  */
 export async function enableTotp(
   trx: Trx,
@@ -73,7 +73,8 @@ export async function enableTotp(
   const parsed = parseTotpCode(code);
   const secret = factorSecrets.decrypt(userId, totp.secret);
   const step = parsed === undefined ? undefined : findTotpStep(secret, parsed, totp.nowSeconds);
-  if (step === undefined) throw wrongCode();
+  if (step === undefined)
+    throw wrongCode("Enter a new one, or start again if the setup was opened in another tab since.");
   await consumeAccountChangeQuota(trx, userId);
   await confirmTotp(trx, userId, { secret: totp.secret, step });
   await appendSecurityEvent(trx, origin, { userId, action: "totp.enabled" });

@@ -146,9 +146,12 @@ async function linkByEmail(
     const user = await findUser(trx, userId);
     if (!user || user.isDisabled) return "no-access";
     if (user.email !== email || !(await hasVerifiedEmail(trx, userId))) return "unverified";
-    if (!(await insertIdentity(trx, userId, { ...person, email }))) return "other-identity";
-    await consumeIdentityLinkQuota(trx, userId);
+    const isNew = await insertIdentity(trx, userId, { ...person, email });
+    // A concurrent sign-in, such as one in another tab, may have just linked the identity.
+    if (!isNew && (await findIdentityUser(trx, person)) !== userId) return "other-identity";
     await recordIdentityUse(trx, userId, person);
+    if (!isNew) return "linked";
+    await consumeIdentityLinkQuota(trx, userId);
     const origin = {
       actor: { kind: "session", userId, isRecentlyAuthenticated: true },
       ...requestOriginOf(visitor),

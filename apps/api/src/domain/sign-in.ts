@@ -25,7 +25,7 @@ import {
   type Visitor,
 } from "./sign-in-attempts.ts";
 import { signUpRejected } from "./sign-up-rejected.ts";
-import { addVerificationJob } from "./verification-job.ts";
+import { addSignUpVerificationJob } from "./verification-job.ts";
 
 /** A session, and the ID for the device cookie. */
 export type DeviceSession = OpenSession & { readonly deviceId: string };
@@ -89,7 +89,7 @@ export async function signUp(
   { password, ...account }: Credentials & { readonly name: string },
   visitor: Visitor,
 ): Promise<DeviceSession> {
-  const { db, configuration, sendsEmail: sendsVerification } = services;
+  const { db, configuration } = services;
   const { registration } = configuration;
   // Before a password is hashed.
   if (registration !== "open" && (await hasAccounts(services))) throw signUpRejected(registration);
@@ -97,7 +97,7 @@ export async function signUp(
   const origin = { kind: "session", ...requestOriginOf(visitor) } as const;
   const { userId } = await createAccount(db, { ...account, passwordHash }, origin, {
     registration,
-    sendsVerification,
+    verification: services,
   });
   const session = await openSession(services, userId, visitor);
   return await completeSignIn(services, session, { visitor, kind: "signed-up" });
@@ -112,7 +112,7 @@ export async function signUpInvited(
   { token, name, password }: { readonly token: string; readonly name: string; readonly password: string },
   visitor: Visitor,
 ): Promise<DeviceSession> {
-  const { db, readDb, quotas, configuration, sendsEmail } = services;
+  const { db, readDb, quotas, configuration } = services;
   if (configuration.registration === "closed") throw signUpRejected("closed");
   const { email } = await previewInvitation(readDb, token);
   const passwordHash = await hashNewPassword(services, { email, name, password }, visitor);
@@ -121,7 +121,8 @@ export async function signUpInvited(
     if (!id) throw new AppError("CONFLICT", { message: "This email address already has an account." });
     await acceptInvitation(trx, token, { userId: id, ...requestOriginOf(visitor) }, quotas);
     // An emailed link has just verified the email address.
-    if (sendsEmail && !(await hasVerifiedEmail(trx, id))) await addVerificationJob(trx, id);
+    if (!(await hasVerifiedEmail(trx, id)))
+      await addSignUpVerificationJob(trx, services, { userId: id, email });
     return id;
   });
   const session = await openSession(services, userId, visitor);

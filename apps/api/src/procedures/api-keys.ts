@@ -143,14 +143,16 @@ export const apiKeysRouter = createRouter({
       return presentManagedKey(await ctx.read((db) => toListedKey(db, ctx.owner.userId, changed)), ctx.owner);
     }),
 
-  /** The only response that contains the new secret. */
+  /**
+   * The only response that contains the new secret. `version` is the version that the user saw; without it, any version is rotated. The
+   * web app sends it in the next release, because nodes of the previous version reject it.
+   */
   rotate: managedKeyProcedure
-    .input(keyInput({ overlapSeconds }))
-    .mutation(async ({ ctx, input: { overlapSeconds } }) => {
+    .input(keyInput({ overlapSeconds, version: z.int32().min(1).optional() }))
+    .mutation(async ({ ctx, input: { overlapSeconds, version } }) => {
       const { quotas } = ctx.services;
-      const { apiKey, secret } = await ctx.transact((trx) =>
-        rotateKey(trx, ctx.edit, overlapSeconds, quotas),
-      );
+      const edit = { ...ctx.edit, versions: version === undefined ? undefined : [version] };
+      const { apiKey, secret } = await ctx.transact((trx) => rotateKey(trx, edit, overlapSeconds, quotas));
       return { id: encodeId("key", apiKey.id), key: secret };
     }),
 

@@ -106,11 +106,15 @@ export const issuedKeysRouter = createRouter({
       );
     }),
 
-  /** Returns the new secret, which is shown once. */
+  /**
+   * Returns the new secret, which is shown once. `version` is the version that the user saw; without it, any version is rotated. The
+   * web app sends it in the next release, because nodes of the previous version reject it.
+   */
   rotate: managing
-    .input(workspaceInput({ ...path, overlapSeconds }))
-    .mutation(async ({ ctx, input: { keyspaceId, id, overlapSeconds } }) => {
-      const rotation = { overlapSeconds, versions: undefined, quotas: ctx.services.quotas };
+    .input(workspaceInput({ ...path, overlapSeconds, version: z.int32().min(1).optional() }))
+    .mutation(async ({ ctx, input: { keyspaceId, id, overlapSeconds, version } }) => {
+      const versions = version === undefined ? undefined : [version];
+      const rotation = { overlapSeconds, versions, quotas: ctx.services.quotas };
       return presentIssuedKeyWithSecret(
         await ctx.transact((trx) => rotateKey(trx, ctx.edit, { keyspaceId, id }, rotation)),
       );

@@ -85,11 +85,14 @@ export const webhooksRouter = createRouter({
     return null;
   }),
 
-  /** Returns the new secret, which is shown once. */
+  /**
+   * Returns the new secret, which is shown once. `version` is the version that the user saw; without it, any version is rotated. The
+   * web app sends it in the next release, because nodes of the previous version reject it.
+   */
   rotateSecret: procedure
-    .input(workspaceInput({ id: webhookId, overlapSeconds }))
-    .mutation(async ({ ctx, input: { id, overlapSeconds } }) => {
-      const rotation = { overlapSeconds, versions: undefined };
+    .input(workspaceInput({ id: webhookId, overlapSeconds, version: version.optional() }))
+    .mutation(async ({ ctx, input: { id, overlapSeconds, version } }) => {
+      const rotation = { overlapSeconds, versions: version === undefined ? undefined : [version] };
       return presentWebhookWithSecret(
         await ctx.transact((trx) => rotateWebhookSecret(trx, ctx.edit, id, rotation, ctx.services)),
       );
