@@ -196,7 +196,7 @@ const tooManyIdempotencyKeys: Failure = {
   name: "NewIdempotencyKeys",
   code: "TOO_MANY_REQUESTS",
   description:
-    "The owner of the key has sent too many requests with a new `Idempotency-Key` within an hour; `message` says so, and requests without one are still possible.",
+    "The owner of the key has sent too many requests with a new `Idempotency-Key` within an hour, of which one with a response of more than 4 KiB counts as several; `message` says so, and requests without one are still possible.",
   message:
     "You have reached the limit of 100,000 requests with a new Idempotency-Key per hour. Try again later, or without an Idempotency-Key.",
   headers: ["Retry-After"],
@@ -243,7 +243,8 @@ function describeCode(code: ErrorCode, { path, operationId }: Endpoint): Failure
   const limited = code === "TOO_MANY_REQUESTS" ? limitedOperations[operationId] : undefined;
   const conflict =
     code === "CONFLICT" && operationId === "changeIssuedKeyCredits" ? balanceConflict : undefined;
-  const expansion = code === "UNPROCESSABLE_CONTENT" && operationId === "updateApiKey" ? expandsAccess : undefined;
+  const expansion =
+    code === "UNPROCESSABLE_CONTENT" && operationId === "updateApiKey" ? expandsAccess : undefined;
   return { name, code, ...failures[code], ...special, ...limited, ...conflict, ...expansion };
 }
 
