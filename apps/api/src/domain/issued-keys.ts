@@ -160,7 +160,7 @@ async function resolveConsumer(
  * Changes a key. Once this is committed, every node applies the new settings.
  * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN; BAD_REQUEST for an expiry in the past, or an edit without
  *   changes; UNPROCESSABLE_CONTENT if the new consumer has the most keys that it can have, at the quota of consumers, or for a
- *   refill of a key without credits.
+ *   refill of a key without credits; TOO_MANY_REQUESTS if it enables the key, at the hourly quota of secrets.
  */
 export async function changeIssuedKey(
   trx: Trx,
@@ -185,6 +185,8 @@ export async function changeIssuedKey(
   const changes = { ...settings, externalId, ...(remainingCredits === null && { remainingCredits }) };
   const setsBalance = typeof remainingCredits === "number";
   if (!setsBalance && isUnchanged(before, { versions, changes })) return before;
+  if (before.isDisabled && request.isDisabled === false)
+    await consumeIssuedSecretQuota(trx, origin, { count: 1, quotas });
   const hasOtherConsumer = externalId !== undefined && externalId !== before.externalId;
   // First, because the purge locks consumers before the number of consumers, which a new one changes.
   if (hasOtherConsumer) await markConsumersUnused(workspaceTrx, [id]);
