@@ -98,6 +98,8 @@ test("a database that accepts no writes, such as a standby, and a command that c
   await createDatabase(connection, "standby");
   await migrate(connection);
   const client = await open(connection);
+  // The embedded Postgres has another user, of which a command would warn.
+  await client.query("revoke connect on database standby from public");
   await client.query("alter database standby set default_transaction_read_only = on");
   await client.end();
   const url = `postgres://latchkey:${connection.password}@127.0.0.1:${proxy.port}/standby`;

@@ -2,6 +2,7 @@ import { createDatabase, startTestCluster, type TestCluster } from "@latchkey/db
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey, signUp } from "../support/account.ts";
+import { runCommandInProcess } from "../support/command.ts";
 import { callOpen } from "../support/open-call.ts";
 import { authSecret, type ProductNode, type Variables } from "../support/product.ts";
 import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
@@ -67,6 +68,24 @@ test("uses roles that another database's owner created, once they are granted", 
   expect(failed.stderr).toContain('grant latchkey_tenant, latchkey_admission to "newcomer";');
   await superuser.query("grant latchkey_tenant, latchkey_admission to newcomer");
   await expectInUse(await instance.start(variables));
+});
+
+test("a start and a command warn of users of other instances who can connect to the database, until they can't", async () => {
+  const variables = await addOwner("neighbor", "");
+  await superuser.query("grant latchkey_tenant, latchkey_admission to neighbor");
+  const statements =
+    'revoke connect on database "neighbor" from public, "newcomer", "plain"; grant connect on database "neighbor" to "neighbor";';
+  const warning = `These other database users can read and change all data of this instance: "newcomer", "plain". To keep them out, run: ${statements}`;
+  const node = await instance.start(variables);
+  expect(node.output()).toContain(JSON.stringify(warning));
+  expect(await node.stop()).toBe(0);
+  const list = () => runCommandInProcess(["user", "list"], variables);
+  expect(await list()).toMatchObject({ status: 0, stderr: `Warning: ${warning}\n` });
+  const owner = new pg.Client({ ...cluster.connection, user: "neighbor", password, database: "neighbor" });
+  await owner.connect();
+  await owner.query(statements);
+  await owner.end();
+  expect(await list()).toMatchObject({ status: 0, stderr: "" });
 });
 
 test("an owner that can create roles needs no superuser, and is subject to row-level security", async () => {

@@ -46,9 +46,10 @@ export async function connectionTo(cluster: string): Promise<{
   readonly user: string;
   readonly password: string;
   readonly database: string;
+  readonly ssl: false;
 }> {
   const password = (await readFile(join(cluster, "latchkey.password"), "utf8")).trim();
-  return { host: cluster, port: 5432, user: "latchkey", password, database: "latchkey" };
+  return { host: cluster, port: 5432, user: "latchkey", password, database: "latchkey", ssl: false };
 }
 
 /** Whether a process runs. A zombie does not. */

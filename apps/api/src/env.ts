@@ -165,7 +165,7 @@ const schema = z.object({
   MAX_ISSUED_KEYS_PER_WORKSPACE: maxStored,
   MAX_INVITATIONS_PER_HOUR: maxStored,
   MAX_KEY_CHANGES_PER_HOUR: maxStored,
-  // One request can rotate 1,000 keys.
+  // One request can rotate or enable 1,000 keys.
   MAX_ISSUED_SECRETS_PER_HOUR: optional(
     z
       .string()

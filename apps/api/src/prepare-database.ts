@@ -1,6 +1,7 @@
 import { RolesMissingError, requireRoles } from "@latchkey/db/database-roles";
 import { type MigrationWarning, migrate, SchemaMissingError } from "@latchkey/db/migrate";
 import { migrations } from "@latchkey/db/migrations";
+import { describeOtherUsers } from "@latchkey/db/other-database-users";
 import { requireTenantIsolation } from "@latchkey/db/tenant-isolation";
 import { TenantIsolationError } from "@latchkey/db/tenant-isolation-error";
 import { UnsuitableDatabaseError } from "@latchkey/db/unsuitable-database-error";
@@ -23,7 +24,7 @@ export interface PreparedDatabase extends DatabaseServer {
   readonly applied: readonly string[];
   /** What this call repaired, as parts of sentences. */
   readonly repaired: readonly string[];
-  /** Warnings about the schema for the operator, one sentence each. */
+  /** Warnings about the database for the operator, one sentence each. */
   readonly warnings: readonly string[];
   /** The location of the database if this call created it; undefined if it existed. */
   readonly createdIn: string | undefined;
@@ -57,6 +58,8 @@ export async function prepareDatabase(
     const { canRepair = false } = options;
     const { additions, repaired } = await requireTenantIsolation(server.connection, { isNewer, canRepair });
     if (additions.length > 0) warnings.push(describeAdditions(additions));
+    const otherUsers = await describeOtherUsers(server.connection);
+    if (otherUsers !== undefined) warnings.push(otherUsers);
     const isNew = applied[0] === Object.keys(migrations)[0];
     return { ...server, applied, repaired, warnings, createdIn: isNew ? describeLocation(env) : undefined };
   } catch (error) {

@@ -1,8 +1,10 @@
 // Edits of the credits of a key that keep its balance or its refill.
+import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { passEndOf } from "@latchkey/db/testing/pass-end-of";
 import { sql } from "kysely";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createIssuedKeyClient, type Space } from "./issued-key-client.ts";
+import { holdLocks } from "./table-locks.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
@@ -66,6 +68,32 @@ test("a refill of a key without credits needs a balance, and an edit of credits 
   });
   const empty = await space.call(["PATCH", `/${id}`], { credits: {} });
   expect([empty.status, empty.body.error]).toMatchObject([400, { issues: [{ path: "credits" }] }]);
+});
+
+test("the event of a balance that is set has the balance after the last use", async () => {
+  const space = await addSpace();
+  const { id, uuid } = await addKey(space, { credits: { remaining: 100, refill: daily } });
+  const editAfterUse = async (credits: object | null) => {
+    const commitUse = await holdLocks(
+      app.database,
+      "update key_counters set credits = credits - 10 where key_id = $1",
+      [uuid],
+    );
+    const edit = space.call(["PATCH", `/${id}`], { credits });
+    await expect.poll(() => countWaiting(app.owner)).toBe(1);
+    await commitUse();
+    const { status, body } = await edit;
+    expect([status, body.error]).toEqual([200, undefined]);
+  };
+  await editAfterUse({ remaining: 100 });
+  await editAfterUse({ remaining: 70, refill: null });
+  await editAfterUse(null);
+  const events = (await listEvents(space)).slice(1);
+  expect(events.map(({ before, after }) => [before, after])).toMatchObject([
+    [{ credits: "90, refilled to 50 daily" }, { credits: "100, refilled to 50 daily" }],
+    [{ credits: "90, refilled to 50 daily" }, { credits: "70" }],
+    [{ credits: "60" }, { credits: null }],
+  ]);
 });
 
 test("no use is lost while the refill is edited", async () => {

@@ -1,3 +1,4 @@
+import { hourlyBucket } from "@latchkey/db/throttle-buckets";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
@@ -5,6 +6,7 @@ import { defaultQuotas } from "../src/domain/quotas.ts";
 import { createWorkspace } from "../src/domain/workspaces.ts";
 import { defineEndpoint } from "../src/http/endpoint.ts";
 import { secretStatus } from "../src/schemas.ts";
+import { createIssuedKeyClient } from "./issued-key-client.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
 const things = z.object({ id: z.string(), key: z.string().optional(), secretStatus }).meta({ id: "Thing" });
@@ -246,6 +248,37 @@ test("beyond 100,000 new idempotency keys within an hour, only a new one is reje
   expect(await send({ ...next, secret: stranger.secret })).toMatchObject({ status: 201 });
   await sql`update throttle_buckets set full_at = full_at - interval '2 hours'`.execute(app.owner);
   expect(await send(next)).toMatchObject({ status: 201, replayed: null });
+});
+
+test("every started 4 KiB of a stored response counts as one new idempotency key", async () => {
+  const { addSpace } = createIssuedKeyClient(() => app);
+  const space = await addSpace();
+  const { digest, refillSeconds } = hourlyBucket(
+    `idempotency records of ${space.team.owner.userId}`,
+    100_000,
+  );
+  // Not full before the test ends, so that only new records change it.
+  await sql`
+    insert into throttle_buckets (digest, full_at) values (${digest}, clock_timestamp() + interval '30 minutes')`.execute(
+    app.owner,
+  );
+  const readSeconds = async () => {
+    const { rows } = await sql<{ seconds: number }>`
+      select extract(epoch from full_at)::float8 as seconds from throttle_buckets where digest = ${digest}`.execute(
+      app.owner,
+    );
+    return rows[0]?.seconds ?? 0;
+  };
+  const countFor = async (permissions: readonly string[]) => {
+    const before = await readSeconds();
+    const name = { "Idempotency-Key": `permissions-${permissions.length}` };
+    expect((await space.call(["POST", ""], { permissions }, name)).status).toBe(201);
+    return Math.round(((await readSeconds()) - before) / refillSeconds);
+  };
+  expect(await countFor([])).toBe(1);
+  const long = (count: number) => Array.from({ length: count }, (_, index) => `${index}_`.padEnd(100, "x"));
+  expect(await countFor(long(20))).toBe(1);
+  expect(await countFor(long(100))).toBe(3);
 });
 
 test("a replay requires a valid API key", async () => {

@@ -19,7 +19,7 @@ const { addSpace, addKey, listEvents, verify } = createIssuedKeyClient(() => app
 
 const limited = (minutes: number) => ({
   code: "TOO_MANY_REQUESTS",
-  message: `This request exceeds your limit of 4 secrets of issued keys per hour. Try again in ${minutes} minutes. You can still change, disable and delete keys, and revoke old secrets.`,
+  message: `This request exceeds your limit of 4 secrets of issued keys per hour. Enabling a key counts as one. Try again in ${minutes} minutes. You can still change, disable and delete keys, and revoke old secrets.`,
 });
 
 /** A space with two keys, whose owner can create two more secrets. */
@@ -48,6 +48,45 @@ test.each<readonly [string, (space: Space, id: string) => ReturnType<Space["call
   expect((await send(space, id)).body.error).toBeUndefined();
   expect((await send(space, id)).status).toBe(429);
   expect((await space.call(["DELETE", `/${id}`])).status).toBe(204);
+});
+
+test.each<
+  readonly [string, (space: Space, ids: readonly string[], isDisabled: boolean) => ReturnType<Space["call"]>]
+>([
+  ["a change of one key", ({ call }, [id = ""], isDisabled) => call(["PATCH", `/${id}`], { isDisabled })],
+  [
+    "a change of several keys",
+    ({ call }, [id], isDisabled) =>
+      call(["POST", "/bulk"], { keyIds: [id], action: isDisabled ? "disable" : "enable" }),
+  ],
+])("%s counts if it enables a disabled key, and disabling is always possible", async (_name, setDisabled) => {
+  const space = await addSpaceAtHalfQuota();
+  const { keyIds } = space;
+  const statusOf = async (isDisabled: boolean) => (await setDisabled(space, keyIds, isDisabled)).status;
+  // A key that is enabled already doesn't count.
+  for (const isDisabled of [false, true, false, false, true, false, true]) {
+    expect(await statusOf(isDisabled)).toBe(200);
+  }
+  const before = await listEvents(space);
+  expect(await setDisabled(space, keyIds, false)).toMatchObject({
+    status: 429,
+    body: { error: limited(15) },
+  });
+  expect(await listEvents(space)).toEqual(before);
+  expect((await space.call(["GET", `/${keyIds[0]}`])).body.isDisabled).toBe(true);
+  expect(await statusOf(true)).toBe(200);
+});
+
+test("enabling several keys counts once per key that was disabled, and enables none beyond the quota", async () => {
+  const space = await addSpaceAtHalfQuota();
+  const [one = "", other = ""] = space.keyIds;
+  const change = (action: string) => space.call(["POST", "/bulk"], { keyIds: [one, other], action });
+  expect((await change("disable")).body.changed).toHaveLength(2);
+  expect((await space.call(["PATCH", `/${one}`], { isDisabled: false })).status).toBe(200);
+  expect((await change("enable")).body.changed).toEqual([other]);
+  expect((await change("disable")).status).toBe(200);
+  expect(await change("enable")).toMatchObject({ status: 429, body: { error: limited(30) } });
+  expect((await space.call(["GET", `/${one}`])).body.isDisabled).toBe(true);
 });
 
 test("a rotation of more keys than the quota allows rotates none, and doesn't count", async () => {

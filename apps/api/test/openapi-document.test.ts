@@ -178,7 +178,10 @@ test("429 describes the quota of each operation that has one", () => {
       ...["updateApiKey", "rotateApiKey", "createServiceAccountApiKey"],
       ...["updateServiceAccountApiKey", "rotateServiceAccountApiKey"],
     ],
-    IssuedSecrets: ["createIssuedKey", "rotateIssuedKey", "rotateIssuedKeys"],
+    IssuedSecrets: [
+      ...["createIssuedKey", "updateIssuedKey", "changeIssuedKeys"],
+      ...["rotateIssuedKey", "rotateIssuedKeys"],
+    ],
     Invitations: ["createInvitation", "resendInvitation"],
     IdempotencyKeys: ["verifyKey", "verifyKeys"],
     Exports: ["exportAuditEvents"],

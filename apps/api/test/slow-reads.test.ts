@@ -99,6 +99,33 @@ test.each(["open", "trpc"] as const)(
   },
 );
 
+test.each([
+  ["session.resetAccount", {}],
+  ["invitations.preview", {}],
+  ["session.signUpInvited", { name: "Ada", password }],
+])(
+  "reads of %s without a session hold at most two connections per network, and users get responses",
+  async (procedure, fields) => {
+    const user = await addCaller();
+    const unlock = await holdLocks(app.database, "lock table verifications in access exclusive mode");
+    const calls = Promise.all(
+      Array.from({ length: concurrency }, () =>
+        fetch(`${app.baseUrl}/trpc/${procedure}`, {
+          method: "POST",
+          headers: { "Content-Type": "application/json" },
+          body: JSON.stringify({ token: "unknown", ...fields }),
+        }),
+      ),
+    );
+    await expect.poll(() => countWaiting(app.owner)).toBe(2);
+    const answers = await user.free.trpc();
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect(await countWaiting(app.owner)).toBe(2);
+    await unlock();
+    expect((await calls).map(({ status }) => status)).toEqual(Array.from({ length: concurrency }, () => 404));
+  },
+);
+
 test("a read that takes longer than a second is canceled, and its connection is reused", async () => {
   const { responseMs, reads: timeouts } = defaultDeadlines;
   const own = await startTestApp({ deadlines: { responseMs, reads: timeouts } });

@@ -14,6 +14,7 @@ export type DatabaseConnection =
       readonly user: string;
       readonly password: string;
       readonly database: string;
+      readonly ssl?: false;
     };
 
 /**

@@ -82,16 +82,17 @@ export async function findIdempotencyRecord(
   return { ...record, issuedHashes: splitHashes(issuedHash) };
 }
 
-/** Stores a response. Replaces an expired record that has not been purged yet. */
+/** Stores a response. Replaces an expired record that has not been purged yet. @returns the length of the stored response, in bytes. */
 export async function insertIdempotencyRecord(
   trx: Trx,
   name: IdempotencyName,
   record: IdempotencyRecord,
-): Promise<void> {
+): Promise<number> {
+  const text = JSON.stringify(record.answer);
   const answer = {
     request_hash: record.requestHash,
     status: record.status,
-    answer: JSON.stringify(record.answer),
+    answer: text,
     presented_hash: record.presentedHash,
     issued_hash: joinHashes(record.issuedHashes),
   };
@@ -104,6 +105,7 @@ export async function insertIdempotencyRecord(
         .doUpdateSet({ ...answer, created_at: sql`now()` }),
     )
     .execute();
+  return Buffer.byteLength(text);
 }
 
 /** Records that a repeated request issued other secrets, and the answer about them. The record keeps its `created_at`. */

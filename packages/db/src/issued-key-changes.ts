@@ -67,6 +67,11 @@ export async function lockIssuedKey(
   return locked && (await findIssuedKey(trx, scope, path));
 }
 
+/** Locks the counter of a key, so that its balance stays until the transaction ends. Lock the key first. */
+export async function lockIssuedKeyCounter(trx: WorkspaceTrx, id: IssuedKeyId): Promise<void> {
+  await sql`select from key_counters where key_id = ${id} for no key update`.execute(trx);
+}
+
 /**
  * Changes a key. Returns false if it doesn't exist or is at none of `versions`. Call {@link markConsumersUnused} before, if the
  * consumer changes, and {@link finishKeyChange} last in the transaction.

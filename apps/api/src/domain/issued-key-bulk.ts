@@ -16,7 +16,9 @@ import { AppError } from "@latchkey/errors";
 import type { Edit } from "./enter-for-edit.ts";
 import { describeIssuedEdit } from "./issued-key-details.ts";
 import { enterKeyspace } from "./issued-key-edits.ts";
+import { consumeIssuedSecretQuota } from "./issued-secret-quota.ts";
 import { type Expiry, resolveExpiryTime } from "./key-expiry.ts";
+import type { Quotas } from "./quotas.ts";
 
 export const bulkActions = ["change", "enable", "disable", "delete"] as const;
 
@@ -47,7 +49,8 @@ export interface BulkResult {
 /**
  * Changes, enables, disables or deletes several keys in one transaction. Once this is committed, every node applies it. Each
  * changed key gets an event. A consumer has at most 1,000 keys, so all of its keys are changed.
- * @throws {AppError} NOT_FOUND, FORBIDDEN; BAD_REQUEST for an expiry in the past, and for too many permissions.
+ * @throws {AppError} NOT_FOUND, FORBIDDEN; BAD_REQUEST for an expiry in the past, and for too many permissions;
+ *   TOO_MANY_REQUESTS if it enables keys, at the hourly quota of secrets.
  */
 export async function changeIssuedKeys(
   trx: Trx,
@@ -55,8 +58,13 @@ export async function changeIssuedKeys(
   {
     keyspaceId,
     chosen,
+    quotas,
     ...request
-  }: BulkRequest & { readonly keyspaceId: KeyspaceId; readonly chosen: ChosenKeys },
+  }: BulkRequest & {
+    readonly keyspaceId: KeyspaceId;
+    readonly chosen: ChosenKeys;
+    readonly quotas: Quotas;
+  },
 ): Promise<BulkResult> {
   const { scope, origin } = edit;
   const { workspaceTrx } = await enterKeyspace(trx, edit, keyspaceId);
@@ -72,6 +80,8 @@ export async function changeIssuedKeys(
       : describeStates(keys, request.action);
   const changed = events.map(({ targetId }) => targetId);
   if (changed.length > 0) {
+    if (request.action === "enable")
+      await consumeIssuedSecretQuota(trx, origin, { count: changed.length, quotas });
     await appendAuditEvents(workspaceTrx, scope, origin, events);
     // The counters of the keys come last, because admission waits for them.
     if (request.action === "delete") await deleteIssuedKeys(workspaceTrx, scope, changed);

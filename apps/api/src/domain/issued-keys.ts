@@ -6,6 +6,7 @@ import {
   deleteIssuedKeys,
   finishKeyChange,
   insertIssuedKey,
+  lockIssuedKeyCounter,
   markConsumersUnused,
   updateIssuedKey,
 } from "@latchkey/db/issued-key-changes";
@@ -159,7 +160,7 @@ async function resolveConsumer(
  * Changes a key. Once this is committed, every node applies the new settings.
  * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN; BAD_REQUEST for an expiry in the past, or an edit without
  *   changes; UNPROCESSABLE_CONTENT if the new consumer has the most keys that it can have, at the quota of consumers, or for a
- *   refill of a key without credits.
+ *   refill of a key without credits; TOO_MANY_REQUESTS if it enables the key, at the hourly quota of secrets.
  */
 export async function changeIssuedKey(
   trx: Trx,
@@ -184,20 +185,27 @@ export async function changeIssuedKey(
   const changes = { ...settings, externalId, ...(remainingCredits === null && { remainingCredits }) };
   const setsBalance = typeof remainingCredits === "number";
   if (!setsBalance && isUnchanged(before, { versions, changes })) return before;
+  if (before.isDisabled && request.isDisabled === false)
+    await consumeIssuedSecretQuota(trx, origin, { count: 1, quotas });
   const hasOtherConsumer = externalId !== undefined && externalId !== before.externalId;
   // First, because the purge locks consumers before the number of consumers, which a new one changes.
   if (hasOtherConsumer) await markConsumersUnused(workspaceTrx, [id]);
   const consumerId = !hasOtherConsumer
     ? undefined
     : await resolveConsumer(workspaceTrx, scope, { keyspaceId, externalId, quotas });
+  const keepsBalance = remainingCredits === undefined;
+  // Admission waits for the counter, but the event needs the exact balance. Read before the refill, which it depends on, changes.
+  if (!keepsBalance) await lockIssuedKeyCounter(workspaceTrx, id);
+  const { remainingCredits: formerBalance } = keepsBalance
+    ? before
+    : await getIssuedKey(workspaceTrx, scope, path);
   await updateIssuedKey(workspaceTrx, scope, id, { settings, consumerId, versions });
   const stored = await getIssuedKey(workspaceTrx, scope, path);
   // Uses can have changed a balance that stays.
-  const balance = remainingCredits === undefined ? before.remainingCredits : remainingCredits;
-  const after = { ...stored, remainingCredits: balance };
+  const after = { ...stored, remainingCredits: keepsBalance ? formerBalance : remainingCredits };
   const { name, start } = after;
   const target = { targetId: id } as const;
-  const change = describeIssuedEdit(before, after);
+  const change = describeIssuedEdit({ ...before, remainingCredits: formerBalance }, after);
   if (change) {
     const values = { before: change.before, after: { name, start, ...change.after } };
     await appendAudit(workspaceTrx, scope, origin, { ...target, ...values, action: "issued-key.changed" });
@@ -206,7 +214,6 @@ export async function changeIssuedKey(
     const action = after.isDisabled ? "issued-key.disabled" : "issued-key.enabled";
     await appendAudit(workspaceTrx, scope, origin, { ...target, action, after: { name, start } });
   }
-  const keepsBalance = remainingCredits === undefined;
   if (keepsBalance && settings.refill !== undefined) await settleRefill(workspaceTrx, id, before.refill);
   await finishKeyChange(workspaceTrx, id, { limits: settings.limits, remainingCredits });
   // Read again, because the status depends on the balance.

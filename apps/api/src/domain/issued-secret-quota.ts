@@ -5,12 +5,13 @@ import { AppError } from "@latchkey/errors";
 import type { Quotas } from "./quotas.ts";
 
 /**
- * Counts secrets of issued keys that a user is about to create, and rejects those beyond the hourly quota. Each adds an event to the
- * audit log, and a rotation stores an old secret, so without a limit one user could fill the database. Changes by the command aren't
- * limited.
+ * Counts secrets of issued keys that a user is about to create, and disabled keys that a user is about to enable, and rejects those
+ * beyond the hourly quota. Each adds an event to the audit log and a message to each webhook, and a rotation stores an old secret, so
+ * without a limit one user could fill the database and the queue of messages. A key can be disabled without limit, but only as often as it
+ * is enabled. Changes by the command aren't limited.
  *
  * Call it after the keys are locked, and before their counters, for which verifications wait: it locks a row of the user.
- * @param options.count how many secrets. 0 only locks the row, so that a later call in the transaction doesn't wait.
+ * @param options.count how many secrets and enabled keys. 0 only locks the row, so that a later call in the transaction doesn't wait.
  * @throws {AppError} TOO_MANY_REQUESTS with `Retry-After`. Nothing is counted, because the transaction is rolled back.
  */
 export async function consumeIssuedSecretQuota(
@@ -27,7 +28,7 @@ export async function consumeIssuedSecretQuota(
     message: [
       "This request exceeds your limit of ",
       { count: issuedSecretsPerHour },
-      ` secrets of issued keys per hour. Try again in ${minutes} ${minutes === 1 ? "minute" : "minutes"}. You can still change, disable and delete keys, and revoke old secrets.`,
+      ` secrets of issued keys per hour. Enabling a key counts as one. Try again in ${minutes} ${minutes === 1 ? "minute" : "minutes"}. You can still change, disable and delete keys, and revoke old secrets.`,
     ],
     retryAfterSeconds,
   });

@@ -28,7 +28,10 @@ export interface Quotas {
   readonly invitationsPerHour: number;
   /** Changes to API keys by one user. Disabling, revoking and deleting are always possible. */
   readonly keyChangesPerHour: number;
-  /** Secrets of issued keys that one user creates in all workspaces, by creating and rotating keys and by retrying these requests. */
+  /**
+   * Secrets of issued keys that one user creates in all workspaces, by creating and rotating keys and by retrying these requests, and keys
+   * that the user enables.
+   */
   readonly issuedSecretsPerHour: number;
 }
 

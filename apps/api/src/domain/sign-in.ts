@@ -5,6 +5,7 @@ import type { OpenSession } from "@latchkey/auth/sessions";
 import { wrongCredentials } from "@latchkey/auth/wrong-credentials";
 import { rememberDevice } from "@latchkey/db/known-devices";
 import { addNotices } from "@latchkey/db/notices";
+import type { Db } from "@latchkey/db/schema";
 import { findFactorKinds } from "@latchkey/db/second-factors";
 import { appendFailedSignIn, appendSecurityEvent } from "@latchkey/db/security-events";
 import { isForeignKeyViolation } from "@latchkey/db/sqlstate";
@@ -108,13 +109,16 @@ export async function signUp(
  * @throws {AppError} FORBIDDEN if registration is closed; NOT_FOUND for an invalid link; as {@link signUp}.
  */
 export async function signUpInvited(
-  services: Services,
+  services: Services & {
+    /** Runs the reads of the invitation, as one of the network's concurrent reads. */
+    readonly read: <Result>(work: (db: Db) => Promise<Result>) => Promise<Result>;
+  },
   { token, name, password }: { readonly token: string; readonly name: string; readonly password: string },
   visitor: Visitor,
 ): Promise<DeviceSession> {
-  const { db, readDb, quotas, configuration } = services;
+  const { db, read, quotas, configuration } = services;
   if (configuration.registration === "closed") throw signUpRejected("closed");
-  const { email } = await previewInvitation(readDb, token);
+  const { email } = await read((reading) => previewInvitation(reading, token));
   const passwordHash = await hashNewPassword(services, { email, name, password }, visitor);
   const userId = await db.transaction().execute(async (trx) => {
     const id = await insertUserWithPassword(trx, { email, name, passwordHash });

@@ -48,7 +48,7 @@ export function defineExport<Body extends z.ZodObject>(
 
 interface MountOptions {
   readonly services: Services;
-  readonly reads: FairSemaphore<UserId>;
+  readonly reads: FairSemaphore<string>;
   /** From `createExportSemaphore`. */
   readonly exports: FairSemaphore<UserId>;
 }

@@ -8,8 +8,15 @@ import type { Quotas } from "../domain/quotas.ts";
 const maxRecordsPerHour = 100_000;
 
 /**
+ * How much of a stored response counts as one request, in bytes. Most responses are shorter, but a bulk change of 1,000 keys stores ten
+ * times as much.
+ */
+const answerBytesPerRecord = 4_096;
+
+/**
  * Counts a record that a user has just stored for an `Idempotency-Key`, and rejects those beyond the hourly quota, because each is
- * kept for 24 hours. The quota is at least that of issued secrets, so that each of them can be created with an `Idempotency-Key`.
+ * kept for 24 hours. A long response counts as several. The quota is at least that of issued secrets, so that each of them can be created
+ * with an `Idempotency-Key`, unless the keys are unusually large.
  *
  * Call it last in the transaction: all requests of the user with a new `Idempotency-Key` lock the same row until they commit, so a
  * transaction that then waited for another lock would delay all of them.
@@ -18,11 +25,19 @@ const maxRecordsPerHour = 100_000;
 export async function consumeIdempotencyQuota(
   trx: Trx,
   userId: UserId,
-  { issuedSecretsPerHour }: Pick<Quotas, "issuedSecretsPerHour">,
+  {
+    answerBytes,
+    quotas: { issuedSecretsPerHour },
+  }: {
+    /** The length of the stored response. */
+    readonly answerBytes: number;
+    readonly quotas: Pick<Quotas, "issuedSecretsPerHour">;
+  },
 ): Promise<void> {
   const capacity = Math.max(maxRecordsPerHour, issuedSecretsPerHour);
+  const count = Math.ceil(answerBytes / answerBytesPerRecord);
   const bucket = hourlyBucket(`idempotency records of ${userId}`, capacity);
-  const retryAfterSeconds = Math.ceil(await consumeFromBucket(trx, bucket));
+  const retryAfterSeconds = Math.ceil(await consumeFromBucket(trx, bucket, count));
   if (retryAfterSeconds === 0) return;
   throw new AppError("TOO_MANY_REQUESTS", {
     message: [

@@ -94,8 +94,8 @@ export async function runIdempotently(
     const answer = await endpoint.run(input, { ...call, transact: (work) => work(trx) });
     const { status } = endpoint.response;
     const newRecord = { requestHash, presentedHash, status, ...separateSecrets(endpoint, answer) };
-    await insertIdempotencyRecord(trx, name, newRecord);
-    await consumeIdempotencyQuota(trx, name.userId, call.services.quotas);
+    const answerBytes = await insertIdempotencyRecord(trx, name, newRecord);
+    await consumeIdempotencyQuota(trx, name.userId, { answerBytes, quotas: call.services.quotas });
     return { status, answer, isReplayed: false };
   });
 }

@@ -1,7 +1,6 @@
 import type { FairSemaphore } from "@latchkey/auth/fair-semaphore";
 import type { UsageRecorder } from "@latchkey/auth/usage-recorder";
 import type { Verifier } from "@latchkey/auth/verifier";
-import type { UserId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
 import { AppError } from "@latchkey/errors";
 import { requestLimits } from "@latchkey/limits";
@@ -58,8 +57,8 @@ export function trpcMount({
   events,
 }: {
   readonly services: Services;
-  /** Shared with everything else that reads for signed-in users. */
-  readonly reads: FairSemaphore<UserId>;
+  /** Shared with everything else that reads in the web app. */
+  readonly reads: FairSemaphore<string>;
   readonly inspectionDb: Db;
   readonly explain: ExplainRequest;
   readonly verifier: Pick<Verifier, "verifyWithoutKey">;

@@ -13,9 +13,10 @@ export function createChangeSemaphore(maxRunning: number): FairSemaphore<UserId>
 
 /**
  * Limits how many reads of one user hold a connection, so that the slowest reads, searches that take a second, leave
- * most connections to other users. At most as many reads run as there are connections: none waits in the pool, which
- * serves waiting reads in the order of their arrival and isn't fair to users.
+ * most connections to other users. Visitors without a session are limited per network. At most as many reads run as there are
+ * connections: none waits in the pool, which serves waiting reads in the order of their arrival and isn't fair to users.
+ * @returns a semaphore whose keys are IDs of users and networks from `networkOf`.
  */
-export function createReadSemaphore(readConnections: number): FairSemaphore<UserId> {
+export function createReadSemaphore(readConnections: number): FairSemaphore<string> {
   return new FairSemaphore({ maxRunning: readConnections, maxRunningPerKey: 2, maxWaitingPerKey: 500 });
 }

@@ -125,7 +125,7 @@ const keyChangesLimited: Pick<Failure, "name" | "description"> = {
 
 const issuedSecretsLimited: Pick<Failure, "name" | "description"> = {
   name: "TooManyRequestsOrIssuedSecrets",
-  description: `${rateLimited} Or its owner has created too many secrets of issued keys within an hour; \`message\` says so, and keys can still be changed, disabled and deleted, and old secrets revoked.`,
+  description: `${rateLimited} Or its owner has created, rotated or enabled too many issued keys within an hour; \`message\` says so, and keys can still be changed, disabled and deleted, and old secrets revoked.`,
 };
 
 const invitationsLimited: Pick<Failure, "name" | "description"> = {
@@ -151,6 +151,8 @@ const limitedOperations: Readonly<Record<string, Pick<Failure, "name" | "descrip
   updateServiceAccountApiKey: keyChangesLimited,
   rotateServiceAccountApiKey: keyChangesLimited,
   createIssuedKey: issuedSecretsLimited,
+  updateIssuedKey: issuedSecretsLimited,
+  changeIssuedKeys: issuedSecretsLimited,
   rotateIssuedKey: issuedSecretsLimited,
   rotateIssuedKeys: issuedSecretsLimited,
   createInvitation: invitationsLimited,
@@ -196,7 +198,7 @@ const tooManyIdempotencyKeys: Failure = {
   name: "NewIdempotencyKeys",
   code: "TOO_MANY_REQUESTS",
   description:
-    "The owner of the key has sent too many requests with a new `Idempotency-Key` within an hour; `message` says so, and requests without one are still possible.",
+    "The owner of the key has sent too many requests with a new `Idempotency-Key` within an hour, of which one with a response of more than 4 KiB counts as several; `message` says so, and requests without one are still possible.",
   message:
     "You have reached the limit of 100,000 requests with a new Idempotency-Key per hour. Try again later, or without an Idempotency-Key.",
   headers: ["Retry-After"],
@@ -251,7 +253,7 @@ function describeCode(code: ErrorCode, { path, operationId }: Endpoint): Failure
 /** The conditions of a code at any endpoint, in Markdown. */
 export function describeFailure(code: ErrorCode): string {
   if (code !== "TOO_MANY_REQUESTS") return failures[code].description;
-  return `${rateLimited} Or its owner has made too many changes to API keys, has created too many secrets of issued keys, has sent too many invitations, or has sent too many requests with a new \`Idempotency-Key\`, or the key has used an \`Idempotency-Key\` for too many verifications, within an hour. Or too many exports of its owner are in progress. \`message\` says which. \`Retry-After\` says how many seconds to wait.`;
+  return `${rateLimited} Or its owner has made too many changes to API keys, has created, rotated or enabled too many issued keys, has sent too many invitations, or has sent too many requests with a new \`Idempotency-Key\`, or the key has used an \`Idempotency-Key\` for too many verifications, within an hour. Or too many exports of its owner are in progress. \`message\` says which. \`Retry-After\` says how many seconds to wait.`;
 }
 
 function describeResponse(failuresOfStatus: readonly Failure[]): ZodOpenApiResponseObject {

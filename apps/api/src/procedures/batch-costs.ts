@@ -3,7 +3,8 @@ export const maxBatchCost = 10;
 
 /**
  * Procedures that search, aggregate or hash a password. A batch can have at most two calls that cost 5. A call that
- * checks a password or a code can't be batched, so the number of guesses equals the number of requests.
+ * checks a password or a code can't be batched, so the number of guesses equals the number of requests. Neither can a call
+ * that reads from the database for a visitor without a session.
  */
 const costs: ReadonlyMap<string, number> = new Map([
   ["account.changePassword", maxBatchCost],
@@ -19,6 +20,7 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["audit.previewRetention", 5],
   ["consumers.list", 5],
   ["invitations.list", 5],
+  ["invitations.preview", maxBatchCost],
   ["issuedKeyBulk.change", maxBatchCost],
   ["issuedKeyBulk.rotate", maxBatchCost],
   ["issuedKeyImport.importRows", maxBatchCost],
@@ -53,6 +55,7 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["serviceAccounts.keys", 5],
   ["session.enterCode", maxBatchCost],
   ["session.requestResetLink", maxBatchCost],
+  ["session.resetAccount", maxBatchCost],
   ["session.resetPassword", maxBatchCost],
   ["session.signIn", maxBatchCost],
   ["session.signInWithOpenid", maxBatchCost],

@@ -82,7 +82,7 @@ export const invitationsRouter = createRouter({
   /** The invitation that a link is for. A mutation, because the URL of a query can be in the log of a proxy. */
   preview: publicInputProcedure
     .input(z.strictObject({ token: linkToken }))
-    .mutation(async ({ ctx, input: { token } }) => await previewInvitation(ctx.services.readDb, token)),
+    .mutation(async ({ ctx, input: { token } }) => await ctx.read((db) => previewInvitation(db, token))),
 
   /** Joins the workspace, with the account of the session. */
   accept: sessionProcedure.input(z.strictObject({ token: linkToken })).mutation(async ({ ctx, input }) => {

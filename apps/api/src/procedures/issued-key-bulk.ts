@@ -16,7 +16,7 @@ export const issuedKeyBulkRouter = createRouter({
   change: workspaceProcedure("keys:manage")
     .input(workspaceInput({ keyspaceId, change: bulkChange }))
     .mutation(async ({ ctx, input: { keyspaceId, change } }) => {
-      const bulk = { keyspaceId, ...readBulkChange(change) };
+      const bulk = { keyspaceId, ...readBulkChange(change), quotas: ctx.services.quotas };
       return presentBulkResult(await ctx.transact((trx) => changeIssuedKeys(trx, ctx.edit, bulk)));
     }),
 

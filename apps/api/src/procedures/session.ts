@@ -46,9 +46,10 @@ export const sessionRouter = createRouter({
   /** Creates an account with the email address of an invitation, and accepts the invitation. */
   signUpInvited: publicInputProcedure
     .input(z.strictObject({ token: linkToken, name: personName, password: newPassword }))
-    .mutation(
-      async ({ ctx, input }) => await enter(ctx, await signUpInvited(ctx.services, input, visitorOf(ctx))),
-    ),
+    .mutation(async ({ ctx, input }) => {
+      const access = { ...ctx.services, read: ctx.read };
+      return await enter(ctx, await signUpInvited(access, input, visitorOf(ctx)));
+    }),
 
   /**
    * Signs in a user without a second factor. Otherwise, the response says which factors there are, and a cookie binds the
@@ -132,7 +133,7 @@ export const sessionRouter = createRouter({
   /** The account of a password reset link. A mutation, because the URL of a query can be in the log of a proxy. */
   resetAccount: publicInputProcedure
     .input(z.strictObject({ token: linkToken }))
-    .mutation(async ({ ctx, input: { token } }) => await findResetAccount(ctx.services.readDb, token)),
+    .mutation(async ({ ctx, input: { token } }) => await ctx.read((db) => findResetAccount(db, token))),
 
   /** Replaces the password, and ends all sessions of the user. */
   resetPassword: publicInputProcedure

@@ -1,3 +1,4 @@
+import { networkOf } from "@latchkey/auth/client-network";
 import type { FairSemaphore } from "@latchkey/auth/fair-semaphore";
 import type { Permission } from "@latchkey/auth/permissions";
 import type { Verifier } from "@latchkey/auth/verifier";
@@ -27,8 +28,8 @@ export interface Context {
   readonly headers: Headers;
   /** Limits the concurrent changes per user; acquired before a connection. */
   readonly changes: FairSemaphore<UserId>;
-  /** Limits the concurrent reads per user. */
-  readonly reads: FairSemaphore<UserId>;
+  /** Limits the concurrent reads per user, or per network without a session. */
+  readonly reads: FairSemaphore<string>;
   /** A connection in the admission role, which can count memberships of all tenants. Only for operators. */
   readonly inspectionDb: Db;
   /** Determines the response that a request to the open API would get. */
@@ -108,22 +109,27 @@ function requireNothingForbidden(input: unknown): void {
 /** Needs no session and has no input; the body isn't read. */
 export const publicProcedure = trpc.procedure.use(translateFailures);
 
-/** Needs no session and has an input. */
-export const publicInputProcedure = publicProcedure.use(async ({ next, getRawInput }) => {
-  requireNothingForbidden(await getRawInput());
-  return await next();
-});
-
-/** Reads on one connection, within the user's limit of concurrent reads. Statements are canceled after one second. */
+/**
+ * Reads on one connection, within the reader's limit of concurrent reads. Statements are canceled after one second.
+ * @param reader the ID of the user, or the network of a visitor without a session.
+ */
 export async function readAs<Result>(
   { reads, services: { readDb, deadlines } }: Context,
-  userId: UserId,
+  reader: string,
   work: (db: Db) => Promise<Result>,
 ): Promise<Result> {
-  return await reads.run(userId, performance.now() + deadlines.queueMs, () =>
+  return await reads.run(reader, performance.now() + deadlines.queueMs, () =>
     readDb.connection().execute(work),
   );
 }
+
+/** Needs no session and has an input. Its reads are limited per network. */
+export const publicInputProcedure = publicProcedure.use(async ({ ctx, next, getRawInput }) => {
+  requireNothingForbidden(await getRawInput());
+  const read = <Result>(work: (db: Db) => Promise<Result>): Promise<Result> =>
+    readAs(ctx, networkOf(ctx.address), work);
+  return await next({ ctx: { ...ctx, read } });
+});
 
 /** Needs a session. @throws {AppError} UNAUTHORIZED without a live session. */
 export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawInput }) => {

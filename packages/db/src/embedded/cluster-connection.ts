@@ -10,6 +10,8 @@ export interface ClusterConnection {
   readonly user: string;
   readonly password: string;
   readonly database: string;
+  /** A Unix socket needs no encryption, and without this, pg would also apply $PGSSLMODE to it. */
+  readonly ssl: false;
 }
 
 /** The superuser that initdb creates. Only the code that supervises the cluster connects as this role. */
@@ -34,6 +36,7 @@ export async function readSuperuserConnection(cluster: string): Promise<ClusterC
     user: superuserName,
     password: await readPassword(passwordPath(cluster)),
     database: databaseName,
+    ssl: false,
   };
 }
 

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from "kysely";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { openDatabase } from "../connection.ts";
 import { requireRoles } from "../database-roles.ts";
 import { migrate } from "../migrate.ts";
 import { migrations } from "../migrations.ts";
@@ -49,6 +50,19 @@ async function listOwned(superuser: ClusterConnection, role: string): Promise<st
   );
   return rows.map(({ name }) => name);
 }
+
+test("$PGSSLMODE doesn't apply to the embedded Postgres", async () => {
+  vi.stubEnv("PGSSLMODE", "require");
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+  });
+  const { connection } = closeAfterTest(
+    await openEmbeddedPostgres({ dataDirectory: await copyStoppedCluster() }),
+  );
+  const db = openDatabase(connection, { applicationName: "latchkey test", role: "login" });
+  onTestFinished(() => db.destroy());
+  expect((await sql`select 1 as one`.execute(db)).rows).toEqual([{ one: 1 }]);
+});
 
 test("the product's role owns the database, can migrate it, and is not a superuser", async () => {
   const postgres = closeAfterTest(await openEmbeddedPostgres({ dataDirectory: await copyStoppedCluster() }));

@@ -43,7 +43,6 @@ export async function prepareLoginRole(superuser: ClusterConnection): Promise<Cl
     connectionTimeoutMillis: 10_000,
     lock_timeout: lockTimeoutMs,
     query_timeout: queryTimeoutMs,
-    ssl: false,
   });
   // The query in flight reports the error. Without this listener, it would end the process.
   client.on("error", () => {});

@@ -42,7 +42,6 @@ export async function tryJoin(connection: ClusterConnection): Promise<JoinAttemp
     application_name: "latchkey presence",
     connectionTimeoutMillis: answerWithinMilliseconds,
     query_timeout: answerWithinMilliseconds,
-    ssl: false,
   });
   const ended = new Promise<void>((resolve) => client.once("end", resolve));
   // `ended` reports the end of the connection. Without this listener, its cause would end the process.

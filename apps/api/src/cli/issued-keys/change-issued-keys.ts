@@ -36,7 +36,7 @@ function defineChange(action: Action) {
         return itemOf(presentIssuedKey(changed), issuedKeyView);
       }
       const result = presentBulkResult(
-        await db.transaction().execute((trx) => changeIssuedKeys(trx, edit, { ...keys, action })),
+        await db.transaction().execute((trx) => changeIssuedKeys(trx, edit, { ...keys, action, quotas })),
       );
       const [first] = [...result.changed, ...result.unchanged];
       if (first === undefined) throw noSuchKeys(keys.chosen);

@@ -13,8 +13,8 @@ export const changeIssuedKeys = defineEndpoint({
   request: { params: keyspaceParams, body: bulkChange },
   response: { status: 200, description: "What was done to each key.", schema: bulkResult },
   errors: ["NOT_FOUND"],
-  handle: async ({ params: { keyspaceId }, body }, { transact, access: { scope }, origin }) => {
-    const bulk = { keyspaceId, ...readBulkChange(body) };
+  handle: async ({ params: { keyspaceId }, body }, { transact, access: { scope }, origin, services }) => {
+    const bulk = { keyspaceId, ...readBulkChange(body), quotas: services.quotas };
     return presentBulkResult(await transact((trx) => change(trx, { scope, origin }, bulk)));
   },
 });
