@@ -62,7 +62,7 @@ describe("setting up an authenticator app", () => {
     await expect(client.factors.enableTotp.mutate({ code: codeOf(first.secret) })).rejects.toMatchObject({
       data: {
         code: "BAD_REQUEST",
-        issues: [{ path: "code", message: expect.stringContaining("opened in another tab since") }],
+        issues: [{ path: "code", message: expect.stringContaining("opened the setup in another tab") }],
       },
     });
     const firstCode = codeOf(secret);

@@ -4,9 +4,9 @@ import type { Db, Trx } from "@latchkey/db/schema";
 import { findKnownOrigins, rememberOrigins, replaceOrigins } from "@latchkey/db/sign-in-origins";
 import {
   type BucketUse,
-  consumeFromBucket,
   consumeFromBuckets,
   returnTokens,
+  tryConsumeFromBucket,
 } from "@latchkey/db/throttle-buckets";
 import { AppError } from "@latchkey/errors";
 import { networkOf } from "./client-network.ts";
@@ -242,10 +242,7 @@ export class SignInThrottle {
    * @returns false after too many verification links to this email address.
    */
   async consumeSignUpLink(trx: Trx, email: string): Promise<boolean> {
-    const use = this.#linkAddress("verify-email", email);
-    if ((await consumeFromBucket(trx, use)) === 0) return true;
-    await returnTokens(trx, [use]);
-    return false;
+    return await tryConsumeFromBucket(trx, this.#linkAddress("verify-email", email));
   }
 
   #linkNetwork(address: string | null): BucketUse {

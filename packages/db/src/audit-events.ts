@@ -22,6 +22,7 @@ import {
 } from "./ids.ts";
 import { appendInstanceEvents, type NewInstanceEvent } from "./instance-events.ts";
 import { addNotices } from "./notices.ts";
+import { hourlyBucket, tryConsumeFromBucket } from "./throttle-buckets.ts";
 import { addDeliveries, type ReceivingWebhook } from "./webhook-deliveries.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
@@ -171,7 +172,7 @@ function withId(
 
 /**
  * Notifies a member whose role someone else changed. Emails one notice per workspace and hour, so that an owner can't send a member any
- * number of emails. Changes to members wait for each other.
+ * number of emails. The others are shown in the app.
  */
 async function addRoleNotice(
   trx: WorkspaceTrx,
@@ -189,11 +190,7 @@ async function addRoleNotice(
     .executeTakeFirstOrThrow();
   const [formerRole, role] = [String(before?.role), String(after?.role)];
   const facts = { workspaceId, workspaceName, formerRole, role };
-  const { rows: emailed } = await sql`
-    select from notices
-    where user_id = ${userId} and kind = 'role-changed' and facts ->> 'workspaceId' = ${workspaceId}
-      and created_at > clock_timestamp() - interval '1 hour' and (is_email_due or emailed_at is not null)
-    limit 1`.execute(trx);
-  const isAppOnly = emailed.length > 0;
+  const emails = hourlyBucket(`role notices of ${userId} in ${workspaceId}`, 1);
+  const isAppOnly = !(await tryConsumeFromBucket(trx, emails));
   await addNotices(trx, [{ kind: "role-changed", userId, subject: eventId, facts, isAppOnly }]);
 }

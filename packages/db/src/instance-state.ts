@@ -31,7 +31,7 @@ export interface JobCounts {
   readonly oldestDueAt: Date | null;
 }
 
-/** Where `count_jobs()` stops. */
+/** Where `count_jobs()` stops. It also reads the jobs that wait for another job of their queue, however many there are. */
 export const maxCountedJobs = 1_000;
 
 /** @param db a connection in the admission role, which may read the names of the migrations. */

@@ -339,8 +339,8 @@ async function describeContract(db: Db): Promise<Contract> {
 }
 
 /**
- * Changes by migrations that were released before this test compared functions, unique indexes and triggers; reviewed: earlier
- * versions run on all of them. A new migration of this kind declares `compatibleFrom` instead.
+ * Changes to functions, unique indexes and triggers on which earlier versions run; reviewed. A new migration on which they don't run
+ * declares `compatibleFrom` instead.
  */
 const reviewed: Readonly<Record<string, readonly string[]>> = {
   // The same functions, with names that are qualified with the schema.
@@ -373,7 +373,7 @@ const reviewed: Readonly<Record<string, readonly string[]>> = {
   "0056-listed-permissions": ["function list_issued_key_permissions()"],
   // Leaves some records of a deleted user to the purge.
   "0058-records-left-to-the-purge": ["function delete_records_of_user()"],
-  // Leaves out some jobs of the time that earlier versions show.
+  // Ignores jobs that wait for their queue. Earlier versions read the same columns.
   "0067-delayed-jobs": ["function count_jobs()"],
 };
 

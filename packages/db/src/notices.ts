@@ -27,7 +27,7 @@ export type NewNotice = NoticeContent & {
   readonly subject: string;
   /** Whether it is stored only so that it is not created again, and neither shown nor emailed. */
   readonly isHidden?: boolean;
-  /** Whether it is not emailed. */
+  /** Whether it is shown instead of emailed, even if the user's settings say that it is only emailed. */
   readonly isAppOnly?: boolean;
 };
 
@@ -43,7 +43,7 @@ export async function addNotices(trx: Trx, notices: readonly NewNotice[]): Promi
     with added as (
       insert into notices (id, user_id, kind, subject, facts, is_shown, is_email_due)
       select item.id, item.user_id, item.kind, item.subject, item.facts,
-        not item.is_hidden and coalesce(setting.in_app, true),
+        not item.is_hidden and (coalesce(setting.in_app, true) or item.is_app_only and coalesce(setting.by_email, true)),
         -- The email with the link is the notice of an invitation.
         item.kind <> 'invitation' and not item.is_hidden and not item.is_app_only
           and coalesce(setting.by_email, true) and ${sendsEmail}

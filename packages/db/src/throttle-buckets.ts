@@ -49,7 +49,7 @@ export async function consumeFromBuckets(db: Db, uses: readonly BucketUse[]): Pr
 }
 
 /**
- * Consumes tokens of a bucket in a transaction, which must be rolled back if there are too few.
+ * Consumes tokens of a bucket in a transaction, which must be rolled back if there are too few, unless the tokens are returned.
  * @param count how many tokens; 1 by default. 0 only locks the row of the bucket until the transaction ends.
  * @returns 0 if the tokens were consumed; otherwise the time until there are enough, in seconds.
  */
@@ -66,6 +66,13 @@ export async function consumeFromBucket(
     returning extract(epoch from full_at - clock_timestamp() - make_interval(secs => ${refillSeconds * capacity}))::float8
       as "waitSeconds"`.execute(trx);
   return Math.max(0, rows[0]?.waitSeconds ?? 0);
+}
+
+/** Consumes a token of a bucket in a transaction, or nothing if there is none. @returns whether there was one. */
+export async function tryConsumeFromBucket(trx: Trx, use: BucketUse): Promise<boolean> {
+  if ((await consumeFromBucket(trx, use)) === 0) return true;
+  await returnTokens(trx, [use]);
+  return false;
 }
 
 /** Returns a consumed token to each bucket. */

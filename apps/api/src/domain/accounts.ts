@@ -52,7 +52,7 @@ export interface NewAccountOrigin extends RequestOrigin {
 
 /**
  * Creates a user with a password, and a first workspace that the user owns, in one transaction.
- * @param options.verification emails a verification link, as far as the limits allow; without it, none is emailed.
+ * @param options.verificationServices used to email a verification link, as far as the limits allow; without them, none is emailed.
  * @param options.registration unless it is `open`, only the first account of the instance may be created.
  * @throws {AppError} CONFLICT if the email address has an account; FORBIDDEN unless registration is open or this is the first account.
  */
@@ -62,10 +62,10 @@ export async function createAccount(
   from: NewAccountOrigin,
   {
     registration = "open",
-    verification,
+    verificationServices,
   }: {
     readonly registration?: Registration;
-    readonly verification?: Pick<Services, "sendsEmail" | "signInThrottle">;
+    readonly verificationServices?: Pick<Services, "sendsEmail" | "signInThrottle">;
   } = {},
 ): Promise<{ userId: UserId; workspaceId: WorkspaceId }> {
   const email = account.email.toLowerCase();
@@ -86,7 +86,7 @@ export async function createAccount(
     };
     const workspaceId = await addFirstWorkspace(trx, { ...account, userId, origin });
     if (kind === "command") await appendInstanceEvent(trx, origin, { action: "user.created", userId });
-    if (verification) await addSignUpVerificationJob(trx, verification, { userId, email });
+    if (verificationServices) await addSignUpVerificationJob(trx, verificationServices, { userId, email });
     return { userId, workspaceId };
   });
 }

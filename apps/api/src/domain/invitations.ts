@@ -16,7 +16,7 @@ import { isMember, listMembers } from "@latchkey/db/members";
 import type { Position } from "@latchkey/db/page";
 import type { Role } from "@latchkey/db/role";
 import type { Db, Trx } from "@latchkey/db/schema";
-import { consumeFromBucket, hourlyBucket, returnTokens } from "@latchkey/db/throttle-buckets";
+import { consumeFromBucket, hourlyBucket, tryConsumeFromBucket } from "@latchkey/db/throttle-buckets";
 import { findKeyOwner } from "@latchkey/db/users";
 import { deleteVerifications } from "@latchkey/db/verifications";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
@@ -233,10 +233,7 @@ const maxEmailsPerHour = 10;
  * inviter gets the link instead of an error, because one workspace must not block the invitations of others.
  */
 async function consumeEmailRate(trx: Trx, email: string): Promise<boolean> {
-  const bucket = hourlyBucket(`invitations to ${email}`, maxEmailsPerHour);
-  if ((await consumeFromBucket(trx, bucket)) === 0) return true;
-  await returnTokens(trx, [bucket]);
-  return false;
+  return await tryConsumeFromBucket(trx, hourlyBucket(`invitations to ${email}`, maxEmailsPerHour));
 }
 
 /** @throws {AppError} TOO_MANY_REQUESTS, so that no one can send email to an unlimited number of people. */

@@ -12,7 +12,7 @@ export interface KeyEdit {
   readonly userId: UserId;
   readonly id: KeyId;
   readonly origin: Origin;
-  /** The versions of the key that `If-Match` allows. */
+  /** The versions of the key that the request allows. */
   readonly versions?: Versions;
 }
 

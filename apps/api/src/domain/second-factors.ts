@@ -54,8 +54,8 @@ export async function createTotp(
  * Enables an authenticator app with its first code, which can't be used again. All other sessions end, because they
  * were opened without it.
  * @returns recovery codes, if this is the user's first second factor.
- * @throws {AppError} FORBIDDEN without recent authentication; BAD_REQUEST with an issue for a wrong code, also one of a
- *   secret that was replaced since; CONFLICT if no secret waits for its first code; TOO_MANY_REQUESTS.
+ * @throws {AppError} FORBIDDEN without recent authentication; BAD_REQUEST with an issue for a wrong code, including a
+ *   code of a replaced secret; CONFLICT if no secret waits for its first code; TOO_MANY_REQUESTS.
  */
 export async function enableTotp(
   trx: Trx,
@@ -74,7 +74,7 @@ export async function enableTotp(
   const secret = factorSecrets.decrypt(userId, totp.secret);
   const step = parsed === undefined ? undefined : findTotpStep(secret, parsed, totp.nowSeconds);
   if (step === undefined)
-    throw wrongCode("Enter a new one, or start again if the setup was opened in another tab since.");
+    throw wrongCode("Enter a new one, or start over if you have opened the setup in another tab.");
   await consumeAccountChangeQuota(trx, userId);
   await confirmTotp(trx, userId, { secret: totp.secret, step });
   await appendSecurityEvent(trx, origin, { userId, action: "totp.enabled" });

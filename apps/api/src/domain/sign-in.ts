@@ -98,7 +98,7 @@ export async function signUp(
   const origin = { kind: "session", ...requestOriginOf(visitor) } as const;
   const { userId } = await createAccount(db, { ...account, passwordHash }, origin, {
     registration,
-    verification: services,
+    verificationServices: services,
   });
   const session = await openSession(services, userId, visitor);
   return await completeSignIn(services, session, { visitor, kind: "signed-up" });

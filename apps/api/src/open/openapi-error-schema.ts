@@ -37,7 +37,7 @@ export const errorSchema = z
       documentationUrl: shownUrl.meta({ description: "The page that explains the code." }),
       issues: z.array(issue).max(maxIssues).optional().meta({
         description:
-          "With `BAD_REQUEST` and `UNPROCESSABLE_CONTENT`, the invalid fields, one issue per field. With `CONFLICT`, the field that the current state doesn't allow, if there is one. With `FORBIDDEN`, the issue `workspace_disabled` if the workspace is disabled and nothing else is wrong; otherwise none.",
+          "With `BAD_REQUEST` and `UNPROCESSABLE_CONTENT`, the invalid fields, one issue per field, or a quota that is exceeded, with an empty `path`. With `CONFLICT`, the field that the current state doesn't allow, if there is one. With `FORBIDDEN`, the issue `workspace_disabled` if the workspace is disabled and nothing else is wrong; otherwise none.",
       }),
       omittedIssues: z.int().min(1).optional().meta({
         description: "Number of further issues. Present only if some are omitted.",

@@ -77,7 +77,7 @@ const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "des
       },
     ],
     description:
-      "The request is well-formed but can't be carried out: it would exceed a quota, or the current state doesn't allow the change. `issues` has the reason, with an empty `path` for a quota.",
+      "The request is well-formed but can't be carried out: it would exceed a quota, or the current state doesn't allow the change. `issues` has the reason, if there is a specific one, with an empty `path` for a quota.",
   },
   REQUEST_HEADER_FIELDS_TOO_LARGE: { description: "The request's headers are larger than 16 KiB in total." },
   TOO_MANY_REQUESTS: {
@@ -252,6 +252,8 @@ function describeCode(code: ErrorCode, { path, operationId }: Endpoint): Failure
 
 /** The conditions of a code at any endpoint, in Markdown. */
 export function describeFailure(code: ErrorCode): string {
+  if (code === "UNPROCESSABLE_CONTENT")
+    return `${failures[code].description} Or a change with \`PATCH\` would expand the access of an API key. Or the \`Idempotency-Key\` was used for another request, which \`message\` says.`;
   if (code !== "TOO_MANY_REQUESTS") return failures[code].description;
   return `${rateLimited} Or its owner has made too many changes to API keys, has created, rotated or enabled too many issued keys, has sent too many invitations, or has sent too many requests with a new \`Idempotency-Key\`, or the key has used an \`Idempotency-Key\` for too many verifications, within an hour. Or too many exports of its owner are in progress. \`message\` says which. \`Retry-After\` says how many seconds to wait.`;
 }

@@ -41,7 +41,7 @@ const closeIdleWithinMs = 1_000;
 const waitForAttemptMs = 1_000 + poolTimeouts.connectTimeoutMs;
 /** The pause before the worker starts again after it failed, in milliseconds. */
 const restartAfterMs = 5_000;
-/** How often jobs of every minute are added, those of nodes that were killed released, and failed ones deleted, in milliseconds. */
+/** How often the worker adds per-minute jobs, releases the jobs of killed nodes and deletes failed jobs, in milliseconds. */
 const upkeepEveryMs = 60_000;
 
 /** Runs the jobs of the queue in this process. Every node may have a worker, and each job runs on one of them. */
@@ -141,7 +141,7 @@ export class JobWorker {
     }
   }
 
-  /** Adds the jobs of every minute, releases those of nodes that were killed and deletes those that failed, until the runner ends. */
+  /** Adds per-minute jobs, releases the jobs of killed nodes and deletes failed jobs, until the runner ends. */
   async #maintainQueue({ promise }: Runner): Promise<void> {
     const { signal } = this.#stopping;
     let hasEnded = false;

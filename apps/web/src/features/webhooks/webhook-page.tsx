@@ -195,8 +195,8 @@ function Details({ webhook }: { readonly webhook: Webhook }): ReactElement {
       {disabledReason && <p className={sectionClasses.note}>{disabledTexts[disabledReason]}</p>}
       {!disabledReason && failingSince && (
         <p className={sectionClasses.note}>
-          Deliveries have failed since {describeExactly(new Date(failingSince))}. The webhook is disabled
-          after three days of failures.
+          Deliveries have failed since {describeExactly(new Date(failingSince))}. After three days of
+          failures, the webhook is disabled as soon as a message fails at its last attempt.
         </p>
       )}
     </Section>
