@@ -57,9 +57,7 @@ let version = 0;
 
 /** Changes the role of the only member whose role changes, an hour after earlier changes. */
 async function changeRole(userId: string, role: string): Promise<void> {
-  await database.query(
-    "update notices set created_at = created_at - interval '1 hour' where kind = 'role-changed'",
-  );
+  await database.query("update throttle_buckets set full_at = full_at - interval '1 hour'");
   version += 1;
   await call(ada, "members.changeRole", { workspaceId, userId, role, version });
 }

@@ -72,10 +72,18 @@ test("uses roles that another database's owner created, once they are granted", 
 
 test("a start and a command warn of users of other instances who can connect to the database, until they can't", async () => {
   const variables = await addOwner("neighbor", "");
-  await superuser.query("grant latchkey_tenant, latchkey_admission to neighbor");
-  const statements =
-    'revoke connect on database "neighbor" from public, "newcomer", "plain"; grant connect on database "neighbor" to "neighbor";';
-  const warning = `These other database users can read and change all data of this instance: "newcomer", "plain". To keep them out, run: ${statements}`;
+  for (const role of ["latchkey_tenant", "latchkey_admission"])
+    await superuser.query(
+      `do $$ begin create role ${role} nologin; exception when duplicate_object then null; end $$`,
+    );
+  await superuser.query("create role staging login");
+  await superuser.query("grant latchkey_tenant, latchkey_admission to neighbor, staging");
+  const { rows } = await superuser.query<{ names: string }>(`
+    select string_agg(quote_ident(rolname), ', ' order by rolname) as names from pg_roles
+    where rolcanlogin and not rolsuper and rolname <> 'neighbor'`);
+  const names = rows[0]?.names.replace(/\w+/g, '"$&"');
+  const statements = `revoke connect on database "neighbor" from public, ${names}; grant connect on database "neighbor" to "neighbor";`;
+  const warning = `These other database users can read and change all data of this instance: ${names}. To keep them out, run: ${statements}`;
   const node = await instance.start(variables);
   expect(node.output()).toContain(JSON.stringify(warning));
   expect(await node.stop()).toBe(0);

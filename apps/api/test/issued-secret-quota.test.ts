@@ -74,6 +74,9 @@ test.each<
   });
   expect(await listEvents(space)).toEqual(before);
   expect((await space.call(["GET", `/${keyIds[0]}`])).body.isDisabled).toBe(true);
+  expect((await space.call(["PATCH", `/${keyIds[1]}`], { name: "Acme", isDisabled: false })).status).toBe(
+    200,
+  );
   expect(await statusOf(true)).toBe(200);
 });
 

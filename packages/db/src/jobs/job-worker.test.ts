@@ -328,6 +328,26 @@ test("a job that couldn't be completed runs again when the worker has started ag
   await sql`drop function fail_once() cascade`.execute(database.owner);
 });
 
+test("a job of every minute runs again in the next minute", async () => {
+  const done = vi.fn();
+  workers.push(
+    new JobWorker({
+      connection: database.connection,
+      tasks: { "find-notices": async () => done() },
+      everyMinute: ["find-notices"],
+      upkeepEveryMs: 50,
+      onFailure: vi.fn(),
+    }),
+  );
+  for (let runs = 1; runs <= 2; runs += 1) {
+    await expect.poll(() => done.mock.calls.length).toBeGreaterThanOrEqual(runs);
+    await sql`
+      update graphile_worker._private_known_crontabs set last_execution = last_execution - interval '1 minute'`.execute(
+      database.owner,
+    );
+  }
+});
+
 test("a job of every minute runs at the start of a worker, also if clocks of nodes are or were wrong", async () => {
   await sql`
     select graphile_worker.add_job(
@@ -354,8 +374,11 @@ test("a job of every minute runs at the start of a worker, also if clocks of nod
 
 test("nodes add a job of every minute once per minute of the database's clock", async () => {
   const pool = new pg.Pool(clientConfig(database.connection, "node"));
-  onTestFinished(() => pool.end());
   const client = await pool.connect();
+  onTestFinished(async () => {
+    client.release(true);
+    await pool.end();
+  });
   const countAdded = async () => {
     await addJobOncePerMinute(client, "find-notices");
     const { rowCount } = await client.query("delete from graphile_worker._private_jobs");
@@ -370,8 +393,6 @@ test("nodes add a job of every minute once per minute of the database's clock", 
   );
   expect(await countAdded()).toBe(1);
   expect(await countAdded()).toBe(0);
-  await client.query("rollback");
-  client.release();
 });
 
 test("the roles of the product can add jobs, and can't see them", async () => {

@@ -25,6 +25,11 @@ export interface JobWorkerOptions {
   readonly onFailure: (error: unknown, job: string) => void;
   /** How often to look for jobs that are due again, in milliseconds; 2,000 by default. New jobs start immediately. */
   readonly pollEveryMs?: number;
+  /**
+   * How often to add per-minute jobs, to release the jobs of killed nodes and to delete failed jobs, in milliseconds; 60,000 by
+   * default.
+   */
+  readonly upkeepEveryMs?: number;
 }
 
 /** How long `close` waits for jobs that are running, in milliseconds. They run again elsewhere if they don't end. */
@@ -41,8 +46,6 @@ const closeIdleWithinMs = 1_000;
 const waitForAttemptMs = 1_000 + poolTimeouts.connectTimeoutMs;
 /** The pause before the worker starts again after it failed, in milliseconds. */
 const restartAfterMs = 5_000;
-/** How often the worker adds per-minute jobs, releases the jobs of killed nodes and deletes failed jobs, in milliseconds. */
-const upkeepEveryMs = 60_000;
 
 /** Runs the jobs of the queue in this process. Every node may have a worker, and each job runs on one of them. */
 export class JobWorker {
@@ -144,6 +147,7 @@ export class JobWorker {
   /** Adds per-minute jobs, releases the jobs of killed nodes and deletes failed jobs, until the runner ends. */
   async #maintainQueue({ promise }: Runner): Promise<void> {
     const { signal } = this.#stopping;
+    const { upkeepEveryMs = 60_000 } = this.#options;
     let hasEnded = false;
     const ended = promise
       .catch(() => undefined)
