@@ -85,7 +85,7 @@ test("--preview lists the members without a second factor and their keys, and ch
     expect.stringMatching(/^ID +TYPE +LAST USED HERE +MEMBER +EMAIL ADDRESS OR KEY NAME$/),
     expect.stringMatching(/^usr_\w+ +member +- +Grace +grace@example\.com$/),
     expect.stringMatching(/^key_\w+ +API key +20\d\d-\S+Z +Grace +Grace's deploys$/),
-    expect.stringMatching(/^key_\w+ +API key +never +Grace +Grace's backups$/),
+    expect.stringMatching(/^key_\w+ +API key +not recently +Grace +Grace's backups$/),
     "",
   ]);
   expect(await graces.use()).toBe(200);

@@ -219,8 +219,11 @@ test("deletes the account with its workspaces, after the email address was typed
   await button.click();
   await dialog.getByText(`Enter “${graceEmail}” to confirm.`).waitFor();
   await dialog.getByLabel(`Enter ${graceEmail} to confirm`).fill("Grace@example.com");
+  const settings = { "latchkey.exact-times": "true", "latchkey.navigation-folded": "true" };
+  await grace.evaluate(`Object.assign(localStorage, ${JSON.stringify(settings)})`);
   await grace.keyboard.press("Enter");
   await grace.waitForURL(/\/sign-in/);
+  expect(await grace.evaluate("({ ...localStorage })")).toEqual(settings);
   expect((await callOpenApi(environment.baseUrl, graceKey)).status).toBe(403);
   await grace.getByLabel("Email").fill(graceEmail);
   await grace.getByLabel("Password").fill(visitor.password);

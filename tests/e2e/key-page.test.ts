@@ -259,6 +259,29 @@ test("explains a rejected request by its ID, on the key's page and in the search
   expect(complaints).toEqual([]);
 });
 
+test("keeps a form and the filters of the list when the search opens the page that is open", async () => {
+  const { page } = await openKey("search");
+  const choose = async (text: string, option: string) => {
+    await page.getByRole("button", { name: "Search or jump to" }).click();
+    const search = page.getByRole("dialog", { name: "Search" });
+    await search.getByRole("combobox").fill(text);
+    await search.getByRole("option", { name: option, selected: true }).waitFor();
+    await search.getByRole("combobox").press("Enter");
+    await search.waitFor({ state: "detached" });
+  };
+  await page.getByRole("button", { name: "Edit restrictions" }).click();
+  await page.getByRole("checkbox", { name: "Read only" }).check();
+  await choose("deploy", "Deploy pipeline");
+  expect(new URL(page.url()).search).toBe("?edit=restrictions");
+  expect(await page.getByRole("checkbox", { name: "Read only" }).isChecked()).toBe(true);
+
+  await page.goto(`${environment.baseUrl}/account/api-keys?q=deploy&status=active`);
+  await page.getByRole("link", { name: "Deploy pipeline" }).waitFor();
+  await choose("new api", "New API key");
+  await page.getByRole("dialog", { name: "New API key" }).waitFor();
+  await page.waitForURL(/\/account\/api-keys\?q=deploy&status=active$/);
+});
+
 test("links each explained rejection to the setting that would allow the request", async () => {
   const { page, id } = await openKey("remedies");
   const remedies = {

@@ -68,7 +68,7 @@ test("an owner sees the keys of all members with their use in the workspace", as
     .getByRole("cell", { name: /^(This hour|In the last 2 hours)$/ })
     .waitFor();
   await rowOf("Nightly sync").getByRole("cell", { name: "1", exact: true }).waitFor();
-  await rowOf("Short-lived").getByRole("cell", { name: "Never", exact: true }).waitFor();
+  await rowOf("Short-lived").getByRole("cell", { name: "Not recently", exact: true }).waitFor();
   await rowOf("Short-lived").getByRole("cell", { name: "0", exact: true }).waitFor();
   await rowOf("Office display").waitFor();
   await ada.setViewportSize({ width: 1280, height: 900 });

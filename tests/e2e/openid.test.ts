@@ -89,7 +89,16 @@ test("a person with an old sign-in authenticates again at the provider before a 
   expect(await page.locator("input[type=password]").count()).toBe(0);
   methods.release();
   const dialog = page.getByRole("dialog", { name: "Confirm that it’s you" });
-  await dialog.getByRole("button", { name: `Confirm with ${name}` }).click();
+  const confirm = dialog.getByRole("button", { name: `Confirm with ${name}` });
+  // They stay on the page when the browser asks, which returns the focus to the window, and can then confirm.
+  page.once("dialog", (question) => void question.dismiss());
+  const asked = page.waitForEvent("dialog");
+  await confirm.click();
+  await asked;
+  await dialog.locator("button[data-loading]").waitFor();
+  await page.locator("html").dispatchEvent("focus", { bubbles: true });
+  page.once("dialog", (question) => void question.accept());
+  await confirm.click();
   // The person is still signed in at the provider, which asks for the password nevertheless.
   await passProvider("grace");
   await page.getByRole("heading", { name: /API keys/, level: 1 }).waitFor();

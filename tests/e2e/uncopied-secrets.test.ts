@@ -172,5 +172,20 @@ test("asks before new recovery codes whose call is in flight are lost", async ()
   await stayDuringCall(page, "factors.createRecoveryCodes", () =>
     confirmation.getByRole("button", { name: "Create new codes" }).click(),
   );
-  await page.getByRole("dialog", { name: "Your recovery codes" }).waitFor();
+  const codes = page.getByRole("dialog", { name: "Your recovery codes" });
+  await codes.getByRole("button", { name: "Copy recovery codes" }).click();
+  await codes.getByText("Copied").first().waitFor();
+});
+
+test("leads to sign-in only after the secret was copied if the session ends", async () => {
+  await issueKey();
+  const rejected = () => page.waitForResponse((response) => response.status() === 401);
+  await page.context().clearCookies();
+  // The page has handled the first rejection when it sends the next call. The user returns to the window, too.
+  await rejected();
+  await page.evaluate('dispatchEvent(new Event("focus"))');
+  await rejected();
+  expect(await secret().getByRole("textbox", { name: "Key" }).inputValue()).toMatch(/^acme_/);
+  await secret().getByRole("button", { name: "Copy key" }).click();
+  await page.getByText("Your session has ended. Sign in to continue.").waitFor();
 });

@@ -84,8 +84,7 @@ test("sends a test message and events, and lists their deliveries", async () => 
     version: 1,
     name: "Payments",
   });
-  await page.reload();
-  // It is tried again a few seconds later.
+  // The log shows the new delivery, which is tried again a few seconds later.
   await rowOf("Workspace renamed").getByText("2 attempts").waitFor();
   await rowOf("Workspace renamed").getByText("Succeeded").waitFor();
   expect(verifyLast()).toMatchObject({ type: "workspace.renamed", data: { after: { name: "Payments" } } });

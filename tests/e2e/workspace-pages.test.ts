@@ -89,7 +89,10 @@ test("the overview lists keys that need attention and recent changes, and its ch
   const items = (title: string) => page.getByRole("region", { name: title }).getByRole("listitem");
   await items("API keys that expire within 30 days").filter({ hasText: "Deploy" }).waitFor();
   expect(await items("API keys that expire within 30 days").count()).toBe(1);
-  await items("Unused API keys").filter({ hasText: "Forgotten" }).getByText("Never used here").waitFor();
+  await items("Unused API keys")
+    .filter({ hasText: "Forgotten" })
+    .getByText("Not used here recently")
+    .waitFor();
   expect(await items("Unused API keys").count()).toBe(1);
   await items("Recent activity").filter({ hasText: "Rotating" }).first().waitFor();
   const busiest = items("Busiest API keys").filter({ hasText: "Deploy" });

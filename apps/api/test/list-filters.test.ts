@@ -148,3 +148,22 @@ test("the keys of a service account are found by name and status", async () => {
   expect(await list({ search: "deploy", status: "disabled" })).toEqual([]);
   await expect(list({ status: "gone" as "disabled" })).rejects.toMatchObject(rejects("status")); // No such status.
 });
+
+test("the keys of a disabled service account are shown and found as disabled", async () => {
+  const { client } = await enter();
+  const { id: workspaceId } = await client.workspaces.create.mutate({ name: "Team" });
+  const { userId } = await client.serviceAccounts.create.mutate({ workspaceId, name: "Bot", role: "member" });
+  const { id } = await client.serviceAccounts.createKey.mutate({ workspaceId, userId, name: "Deploys" });
+  const list = async (status?: "active" | "disabled") => {
+    const { items } = await client.serviceAccounts.keys.query({ workspaceId, userId, status });
+    return items.map(({ isOwnerDisabled }) => ({ isOwnerDisabled }));
+  };
+  for (const isDisabled of [true, false]) {
+    const shown = { isOwnerDisabled: isDisabled };
+    await client.serviceAccounts.change.mutate({ workspaceId, userId, isDisabled });
+    expect(await list()).toEqual([shown]);
+    expect(await list("active")).toEqual(isDisabled ? [] : [shown]);
+    expect(await list("disabled")).toEqual(isDisabled ? [shown] : []);
+    expect(await client.apiKeys.get.query({ id })).toMatchObject(shown);
+  }
+});

@@ -258,6 +258,26 @@ test("concurrent creations, additions and accepted invitations give a user exact
   }
 });
 
+test("a session has all workspaces of its user if the quota of memberships is above 200", async () => {
+  const limited = await startTestApp({ quotas: { membershipsPerUser: 210 } });
+  try {
+    const { email, userId } = await limited.addUser(); // With a first workspace.
+    await sql`
+      with added as (
+        insert into workspaces (id, name, slug)
+        select gen_random_uuid(), 'Team ' || number, 'team-' || number from generate_series(2, 210) number
+        returning id)
+      insert into members (workspace_id, user_id, role) select id, ${userId}, 'viewer' from added`.execute(
+      limited.owner,
+    );
+    const { client } = openClient(limited.baseUrl);
+    await client.session.signIn.mutate({ email, password });
+    expect((await client.session.current.query())?.workspaces).toHaveLength(210);
+  } finally {
+    await limited.close();
+  }
+});
+
 test("50 concurrent additions to a workspace add exactly the quota of members", async () => {
   const { userId: ownerId } = await app.addUser();
   const workspace = await addWorkspace(ownerId);

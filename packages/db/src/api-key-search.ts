@@ -68,7 +68,8 @@ const isRateLimited = sql<boolean>`exists (
   select from key_usage_hours where key_id = api_keys.id and outcome = 'limited' and hour >= ${lastHour})`;
 
 const ownKeyFacts = {
-  isDisabled: sql<boolean>`(api_keys.disabled_at is not null)`,
+  isDisabled: sql<boolean>`(api_keys.disabled_at is not null
+    or exists (select from users where id = api_keys.user_id and disabled_at is not null))`,
   isLimited: isRateLimited,
   isUsed: sql<boolean>`coalesce(key_counters.last_used_at >= now() - ${days30}, false)`,
 };

@@ -110,6 +110,7 @@ export interface KeyOwner {
   readonly email: string | null;
   /** The workspace of a service account; null for a person. */
   readonly serviceWorkspaceId: WorkspaceId | null;
+  readonly isDisabled: boolean;
 }
 
 export async function findKeyOwner(db: Db, id: UserId): Promise<KeyOwner | undefined> {
@@ -121,6 +122,7 @@ export async function findKeyOwner(db: Db, id: UserId): Promise<KeyOwner | undef
       "name",
       selectEmail().as("email"),
       "service_workspace_id as serviceWorkspaceId",
+      sql<boolean>`disabled_at is not null`.as("isDisabled"),
     ])
     .where("id", "=", id)
     .executeTakeFirst();

@@ -221,7 +221,11 @@ export async function requireKeyManager(
 /** The owner of a key that a user may read or change: the user, or a service account. */
 export interface ManagedKeyOwner {
   readonly userId: UserId;
-  readonly serviceAccount?: { readonly name: string; readonly scope: WorkspaceScope };
+  readonly serviceAccount?: {
+    readonly name: string;
+    readonly isDisabled: boolean;
+    readonly scope: WorkspaceScope;
+  };
 }
 
 /**
@@ -239,10 +243,11 @@ export async function findManagedKeyOwner(
 ): Promise<ManagedKeyOwner> {
   const ownerId = await findApiKeyOwnerId(db, keyId);
   if (ownerId === undefined || ownerId === userId) return { userId };
-  const { name = "", serviceWorkspaceId: workspaceId } = (await findKeyOwner(db, ownerId)) ?? {};
-  if (!workspaceId) return { userId };
+  const owner = await findKeyOwner(db, ownerId);
+  if (!owner?.serviceWorkspaceId) return { userId };
+  const { name, isDisabled, serviceWorkspaceId: workspaceId } = owner;
   const access = await findWorkspaceAccess(db, { userId, workspaceId, hasSecondFactor }, permission);
-  return access ? { userId: ownerId, serviceAccount: { name, scope: access.scope } } : { userId };
+  return access ? { userId: ownerId, serviceAccount: { name, isDisabled, scope: access.scope } } : { userId };
 }
 
 /** Finds the workspace of a service account, for the operator. @throws {AppError} NOT_FOUND */

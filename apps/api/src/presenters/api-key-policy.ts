@@ -29,7 +29,8 @@ const rejectedKey = z
     }),
     violation,
     lastUsedAt: timestamp.nullable().meta({
-      description: "The beginning of the hour of the last use in the workspace, in UTC; null for never.",
+      description:
+        "The beginning of the hour of the last use in the workspace, in UTC; null for none. Uses are deleted after `HISTORY_DAYS`.",
     }),
   })
   .meta({ id: "StoppedApiKey" });

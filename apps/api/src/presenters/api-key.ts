@@ -185,6 +185,7 @@ export function presentManagedKey(key: ListedKey, { userId, serviceAccount }: Ma
   return {
     ...presentKey(key),
     isRateLimited: key.isRateLimited,
+    isOwnerDisabled: serviceAccount?.isDisabled ?? false,
     serviceAccount: serviceAccount
       ? presentOwningAccount({
           userId,

@@ -79,7 +79,8 @@ export const workspaceKey = z
       .min(0)
       .meta({ description: "Requests allowed in the workspace in the last 30 days.", example: 42 }),
     lastUsedAt: timestamp.nullable().meta({
-      description: "The beginning of the hour of the last use in the workspace, in UTC; null for never.",
+      description:
+        "The beginning of the hour of the last use in the workspace, in UTC; null for none. Uses are deleted after `HISTORY_DAYS`.",
     }),
   })
   .meta({ id: "WorkspaceApiKey" });

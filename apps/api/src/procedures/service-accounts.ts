@@ -80,11 +80,12 @@ export const serviceAccountsRouter = createRouter({
     )
     .query(async ({ ctx: { read, access }, input: { userId, workspaceId: _workspaceId, ...page } }) => {
       const { scope } = access;
-      const { name, items, total } = await read(async (db) => {
+      const { account, items, total } = await read(async (db) => {
         const account = await inWorkspace(db, scope, (trx) => getServiceAccount(trx, scope, userId));
-        return { name: account.name, ...(await listKeys(db, userId, page)) };
+        return { account, ...(await listKeys(db, userId, page)) };
       });
-      const owner = { userId, serviceAccount: { name, scope } };
+      const { name, isDisabled } = account;
+      const owner = { userId, serviceAccount: { name, isDisabled, scope } };
       return { items: items.map((key) => presentManagedKey(key, owner)), total };
     }),
 

@@ -26,8 +26,8 @@ import { authenticationResponse } from "../passkey-fields.ts";
 import { accountProcedure } from "./account-procedure.ts";
 import { type Context, createRouter, publicInputProcedure, publicProcedure, readAs } from "./trpc.ts";
 
-/** The workspace switcher lists at most this many workspaces. */
-const maxWorkspaces = 200;
+/** How many workspaces a session has at least, if the user is a member of them; more if the quota is higher. */
+const minWorkspaces = 200;
 
 export const sessionRouter = createRouter({
   /** The signed-in user and their workspaces; null without a session. */
@@ -223,7 +223,9 @@ function schemeOf({ baseUrl }: Pick<Services, "baseUrl">): { readonly isSecure: 
 }
 
 async function presentSession(ctx: Context, user: SessionUser) {
-  const page = { limit: maxWorkspaces, direction: "asc" } as const;
+  // The web app opens no other workspaces. A quota that was lowered doesn't end memberships.
+  const limit = Math.max(minWorkspaces, ctx.services.quotas.membershipsPerUser);
+  const page = { limit, direction: "asc" } as const;
   const { memberships, hasRole, unreadNoticeCount } = await readAs(ctx, user.id, async (db) => ({
     memberships: await asUser(db, user.id, (trx) => listMemberships(trx, user.id, page)),
     hasRole: await isOperator(db, user.id),

@@ -1,6 +1,7 @@
 import type { useRouter } from "@tanstack/react-router";
 import { queryClient } from "../server/query-client.ts";
 import { type Session, type SessionWorkspace, trpc, trpcClient } from "../server/trpc.ts";
+import type { InputScope } from "../ui/unsaved-input.ts";
 import { goToSignIn } from "./go-to-sign-in.ts";
 
 /** How soon the page is reloaded again, in milliseconds, if the user has refused because input or secrets would be lost. */
@@ -11,9 +12,9 @@ type Router = ReturnType<typeof useRouter>;
 
 /**
  * Loads the session again. If another user has signed in since, the page is reloaded; if nobody is signed in anymore, it
- * leads to the sign-in page. If the user can no longer access the open workspace, its page says so.
+ * leads to the sign-in page, unless `secrets` would be lost. If the user can no longer access the open workspace, its page says so.
  */
-export async function refreshSession(router: Router): Promise<void> {
+export async function refreshSession(router: Router, secrets: InputScope): Promise<void> {
   const key = trpc.session.current.queryKey();
   const former = queryClient.getQueryData(key);
   // If the call fails, the next one of the page reports it.
@@ -21,8 +22,9 @@ export async function refreshSession(router: Router): Promise<void> {
   // A rejected call has already led to the sign-in page. If this window has changed the session since the call, the
   // response is older.
   if (session === undefined || !former || queryClient.getQueryData(key) !== former) return;
-  if (session === null) await goToSignIn(router, { next: router.state.location.href, ended: "yes" });
-  else if (session.user.id !== former.user.id) {
+  if (session === null) {
+    if (!secrets.hasInput()) await goToSignIn(router, { next: router.state.location.href, ended: "yes" });
+  } else if (session.user.id !== former.user.id) {
     // The end of the browser's question gives the window the focus again.
     if (performance.now() - reloadedAt < reloadPauseMs) return;
     reloadedAt = performance.now();

@@ -1,15 +1,18 @@
 import { useRouter } from "@tanstack/react-router";
-import { useEffect } from "react";
+import { useContext, useEffect } from "react";
 import { onSessionEnded, queryClient } from "../server/query-client.ts";
 import { trpc } from "../server/trpc.ts";
+import { CurrentPendingScope, CurrentSecretScope } from "../ui/uncopied-secrets.ts";
 import { goToSignIn } from "./go-to-sign-in.ts";
 
 /**
  * Redirects to the sign-in page when a call is rejected because the session ended, and back after
- * signing in.
+ * signing in. While a secret is shown that the user hasn't copied, the page stays: a later call redirects.
  */
 export function useSessionEnd(): void {
   const router = useRouter();
+  const secrets = useContext(CurrentSecretScope);
+  const pending = useContext(CurrentPendingScope);
   useEffect(
     () =>
       onSessionEnded(() => {
@@ -17,8 +20,10 @@ export function useSessionEnd(): void {
         // Concurrent calls, and calls in flight during a sign-out, are rejected too. Only the first
         // one redirects.
         if (queryClient.getQueryData(current) === null) return;
+        // A call in flight is rejected too, and no later one may follow.
+        if (secrets.hasInput() && !pending.hasInput()) return;
         void goToSignIn(router, { next: router.state.location.href, ended: "yes" });
       }),
-    [router],
+    [router, secrets, pending],
   );
 }

@@ -33,7 +33,10 @@ type PresentedRejectedKey = ReturnType<typeof presentRejectedKey>;
 export const rejectedKeyView: View<PresentedRejectedKey> = [
   { label: "ID", text: ({ id }) => id },
   { label: "Rule", text: ({ violation }) => violation },
-  { label: "Last used here", text: ({ lastUsedAt }) => (lastUsedAt ? formatTime(lastUsedAt) : "never") },
+  {
+    label: "Last used here",
+    text: ({ lastUsedAt }) => (lastUsedAt ? formatTime(lastUsedAt) : "not recently"),
+  },
   { label: "Owner", text: ({ owner }) => owner.name },
   { label: "Name", text: ({ name }) => name },
 ];
@@ -48,7 +51,10 @@ export function viewKeysOf(workspace: Pick<Workspace, "disabledAt">): View<Prese
       label: "Status",
       text: (key) => findRejection(key) ?? (workspace.disabledAt ? "workspace disabled" : "accepted"),
     },
-    { label: "Last used here", text: ({ lastUsedAt }) => (lastUsedAt ? formatTime(lastUsedAt) : "never") },
+    {
+      label: "Last used here",
+      text: ({ lastUsedAt }) => (lastUsedAt ? formatTime(lastUsedAt) : "not recently"),
+    },
     { label: "Expires", text: ({ expiresAt }) => (expiresAt ? formatTime(expiresAt) : "never") },
     { label: "Owner", text: ({ owner }) => owner.email ?? owner.name },
     { label: "Name", text: ({ name }) => name },

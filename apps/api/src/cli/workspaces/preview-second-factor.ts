@@ -65,5 +65,5 @@ const affectedView: View<ReturnType<typeof present>> = [
 
 function describeLastUse(shown: ReturnType<typeof present>): string {
   if (shown.type === "member") return "-";
-  return shown.lastUsedAt ? formatTime(shown.lastUsedAt) : "never";
+  return shown.lastUsedAt ? formatTime(shown.lastUsedAt) : "not recently";
 }

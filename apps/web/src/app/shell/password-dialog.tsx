@@ -146,6 +146,8 @@ function ProviderButton({ name }: { readonly name: string }): ReactElement {
     trpc.account.startOpenid.mutationOptions({
       onSuccess: ({ url }) => {
         const { pathname, search } = window.location;
+        // If the form has input, the browser asks whether to leave. If the user stays, the window gets the focus again.
+        window.addEventListener("focus", start.reset, { once: true });
         goToProvider(url, { use: "confirmation", next: pathname + search }, start.reset);
       },
     }),

@@ -10,7 +10,7 @@ import {
   IconUser,
 } from "@tabler/icons-react";
 import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { useLocation, useNavigate } from "@tanstack/react-router";
 import { describeFailure } from "../../server/failure.ts";
 import { type Session, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { isPossibleRequestId } from "../possible-request-id.ts";
@@ -144,6 +144,7 @@ function toFound<Item>(
 
 function useKeys(text: SearchText): Found {
   const navigate = useNavigate();
+  const path = useLocation({ select: ({ pathname }) => pathname });
   const { search, isEnabled } = text;
   const query = useQuery(
     trpc.apiKeys.list.queryOptions(
@@ -157,7 +158,11 @@ function useKeys(text: SearchText): Found {
     detail: `${start}…`,
     isCode: true,
     icon: IconKey,
-    run: () => void navigate({ to: "/account/api-keys/$keyId", params: { keyId: id } }),
+    run: () => {
+      // The URL of the open page may contain an open form, whose input would be lost.
+      if (path !== `/account/api-keys/${id}`)
+        void navigate({ to: "/account/api-keys/$keyId", params: { keyId: id } });
+    },
   }));
 }
 
@@ -205,6 +210,7 @@ function useRequests(query: string): readonly Command[] {
 
 function useActions({ onNewWorkspace }: CommandContext): readonly Command[] {
   const navigate = useNavigate();
+  const path = useLocation({ select: ({ pathname }) => pathname });
   const signOut = useSignOut();
   const [appearance, setAppearance] = useAppearance();
   const [hasExactTimes, setHasExactTimes] = useExactTimes();
@@ -213,7 +219,15 @@ function useActions({ onNewWorkspace }: CommandContext): readonly Command[] {
       id: "new-api-key",
       label: "New API key",
       icon: IconPlus,
-      run: () => void navigate({ to: "/account/api-keys", search: { dialog: "new" } }),
+      run: () => {
+        const to = "/account/api-keys";
+        const isOpen = path === to;
+        // Keeps the filters of the list, but not those of another page.
+        void navigate({
+          to,
+          search: (current: object) => ({ ...(isOpen && current), dialog: "new" as const }),
+        });
+      },
     },
     { id: "new-workspace", label: "New workspace", icon: IconPlus, run: onNewWorkspace },
     ...appearances

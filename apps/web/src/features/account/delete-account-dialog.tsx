@@ -2,6 +2,7 @@ import { Button, Group, Modal, Skeleton, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useIsMutating, useMutation, useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
+import { keepBrowserSettings } from "../../server/browser-storage.ts";
 import { describeFailure } from "../../server/failure.ts";
 import { type AccountDeletion, type Session, trpc } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
@@ -116,8 +117,12 @@ function Confirmation({ user, deletion, onClose }: ContentProps): ReactElement {
   });
   const remove = useMutation(
     trpc.account.delete.mutationOptions({
-      // Loads the app again, so that nothing of the deleted account stays in memory.
-      onSuccess: () => window.location.replace("/sign-in"),
+      onMutate: keepBrowserSettings,
+      onSuccess: (_data, _input, restoreSettings) => {
+        restoreSettings();
+        // Loads the app again, so that nothing of the deleted account stays in memory.
+        window.location.replace("/sign-in");
+      },
     }),
   );
   const failure = remove.error ? describeFailure(remove.error) : undefined;

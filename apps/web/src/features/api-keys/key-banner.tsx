@@ -3,6 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconClockPause, IconPlayerPause, IconRefresh } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { useServiceAccount } from "../../server/key-owner-link.tsx";
 import type { ApiKey } from "../../server/trpc.ts";
 import { describeExactly } from "../../ui/elapsed.ts";
 import { useNow } from "../../ui/use-now.ts";
@@ -15,11 +16,12 @@ interface KeyBannerProps {
   readonly onEnabled: () => void;
 }
 
-/** Reports that a key is disabled, expired or being rotated. Renders nothing otherwise. */
+/** Reports that a key or its owner is disabled, or that a key is expired or being rotated. Renders nothing otherwise. */
 export function KeyBanner({ apiKey, onEnabled }: KeyBannerProps): ReactElement | null {
   const now = useNow();
   const [isEnableOpen, enabling] = useDisclosure(false);
-  const { isDisabled, expiresAt, formerSecrets } = apiKey;
+  const { isDisabled, isOwnerDisabled, expiresAt, formerSecrets } = apiKey;
+  const account = useServiceAccount(apiKey);
   if (isDisabled) {
     return (
       <section className={classes.banner} aria-label="Status">
@@ -59,6 +61,27 @@ export function KeyBanner({ apiKey, onEnabled }: KeyBannerProps): ReactElement |
         >
           Change the expiry
         </Button>
+      </section>
+    );
+  }
+  if (isOwnerDisabled) {
+    return (
+      <section className={classes.banner} aria-label="Status">
+        <IconPlayerPause size={18} className={classes.icon} aria-hidden="true" />
+        <p>
+          <strong>The service account of this key is disabled.</strong> All of the key’s requests are rejected
+          until the service account is enabled.
+        </p>
+        {account && (
+          <Button
+            variant="default"
+            size="xs"
+            className={classes.action}
+            renderRoot={(props) => <Link {...props} {...account.page} />}
+          >
+            Open service account
+          </Button>
+        )}
       </section>
     );
   }

@@ -7,8 +7,9 @@ import { countOf } from "../../ui/count.ts";
 import { describeRule } from "../../ui/describe-violation.ts";
 import { lifetimes } from "../../ui/lifetimes.ts";
 import { Quoted } from "../../ui/quoted.tsx";
+import { toPolicySettings } from "./policy-settings.ts";
 import classes from "./policy-warning.module.css";
-import { type RestrictionValues, restrictionRules, toSettings } from "./restrictions/restriction-values.ts";
+import { type RestrictionValues, restrictionRules } from "./restrictions/restriction-values.ts";
 import { suggestLifetime } from "./restrictions/suggest-lifetime.ts";
 import type { RestrictionForm } from "./restrictions/use-restriction-form.ts";
 
@@ -30,14 +31,10 @@ interface PolicyWarningProps {
 export function PolicyWarning({ form, onlyWorkspaceId }: PolicyWarningProps): ReactElement {
   const [values] = useDebouncedValue(form.values, waitMs);
   const isComplete = isValid(values);
-  const {
-    expiresAt = null,
-    workspaceIds: selected = null,
-    ipRanges = null,
-  } = isComplete ? toSettings(values) : {};
-  const workspaceIds = onlyWorkspaceId === undefined ? selected : [onlyWorkspaceId];
   const { data = [] } = useQuery({
-    ...trpc.apiKeys.checkPolicies.queryOptions({ settings: { expiresAt, workspaceIds, ipRanges } }),
+    ...trpc.apiKeys.checkPolicies.queryOptions({
+      settings: isComplete ? toPolicySettings(values, onlyWorkspaceId) : {},
+    }),
     enabled: isComplete,
     placeholderData: keepPreviousData,
     // Fails for a date in the past, which the form reports when it is sent.

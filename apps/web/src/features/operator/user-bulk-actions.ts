@@ -1,4 +1,4 @@
-import { describeUnlessDeleted } from "../../server/describe-unless-deleted.ts";
+import { describeFailure, type Failure } from "../../server/failure.ts";
 import { queryClient } from "../../server/query-client.ts";
 import { trpc, trpcClient, type UserOverview } from "../../server/trpc.ts";
 import type { BulkAction, BulkItems } from "../../ui/bulk-change.ts";
@@ -38,11 +38,19 @@ export const bulkUsers: Omit<BulkItems<UserOverview>, "items"> = {
   nameOf: ({ name }) => name,
   nouns: ["user", "users"],
   describe: describeKeys,
-  describeError: describeUnlessDeleted,
+  describeError: describeUserFailure,
   refresh: () => queryClient.invalidateQueries({ queryKey: trpc.operator.pathKey() }),
 };
 
 function describeKeys(users: readonly UserOverview[]): string {
   const keyCount = users.reduce((sum, user) => sum + user.keyCount, 0);
   return `${users.length === 1 ? "They have" : "Together, they have"} ${countOf(keyCount, "API key", "API keys")}.`;
+}
+
+/** The API also responds to former operators with NOT_FOUND. */
+function describeUserFailure(error: unknown): Failure {
+  const failure = describeFailure(error);
+  return failure.code === "NOT_FOUND"
+    ? { ...failure, message: "The user was deleted, or you are no longer an operator." }
+    : failure;
 }

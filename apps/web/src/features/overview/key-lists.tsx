@@ -97,7 +97,7 @@ export function KeyLists({ keys, isOtherRange, range, slug, ownId }: KeyListsPro
               </>
             ) : (
               <>
-                Never used here, created <RelativeTime at={key.createdAt} />
+                Not used here recently, created <RelativeTime at={key.createdAt} />
               </>
             ),
           })}

@@ -38,7 +38,7 @@ export function SignUpPage(): ReactElement {
         title={instance.registration === "invite" ? "Sign-up is by invitation only" : "Sign-up is disabled"}
         explanation={
           instance.registration === "invite"
-            ? "You need an invitation to sign up on this instance. Ask an owner or admin of the workspace that you want to join."
+            ? "You need an invitation to sign up on this instance. Ask a member of the workspace who can invite people."
             : "Ask the operator of this instance for an account."
         }
       >

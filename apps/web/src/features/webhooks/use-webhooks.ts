@@ -20,7 +20,7 @@ interface WebhookPath {
   readonly id: string;
 }
 
-/** How often the log of deliveries is read again while a delivery is pending, in milliseconds. */
+/** How often the log of deliveries is read again, in milliseconds. */
 const refreshEveryMs = 2_000;
 /** How often a webhook and the list of webhooks are read again, in milliseconds. */
 const refreshWebhookEveryMs = 3_000;
@@ -70,7 +70,7 @@ export async function showWebhook(
   void queryClient.invalidateQueries({ queryKey: trpc.webhooks.deliveries.pathKey() });
 }
 
-/** The deliveries to a webhook, in pages. */
+/** The deliveries to a webhook, in pages, which are read again while the list is visible. */
 export function useDeliveries(webhook: WebhookPath, { status, sort, size }: DeliveriesSearch) {
   const input = {
     ...webhook,
@@ -88,9 +88,6 @@ export function useDeliveries(webhook: WebhookPath, { status, sort, size }: Deli
   return useInfiniteQuery({
     ...query,
     placeholderData: keepPreviousData,
-    refetchInterval: ({ state: { data } }) =>
-      data?.pages.some(({ items }) => items.some((delivery) => delivery.status === "pending"))
-        ? refreshEveryMs
-        : false,
+    ...refreshEvery(refreshEveryMs),
   });
 }

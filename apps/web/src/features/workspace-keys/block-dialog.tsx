@@ -124,7 +124,7 @@ function Affected({ apiKeys }: { readonly apiKeys: readonly WorkspaceKey[] }): R
         {owners.length > 3 && ` and ${owners.length - 3} more`}
       </dd>
       <dt>Last used here</dt>
-      <dd>{lastUsedAt === undefined ? "Never" : <LastUseHour startsAt={lastUsedAt} isFirst />}</dd>
+      <dd>{lastUsedAt === undefined ? "Not recently" : <LastUseHour startsAt={lastUsedAt} isFirst />}</dd>
     </dl>
   );
 }

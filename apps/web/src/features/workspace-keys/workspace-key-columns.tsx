@@ -101,7 +101,7 @@ export function workspaceKeyColumns(
       grow: 0,
       rank: 3,
       cell: ({ lastUsedAt }) =>
-        lastUsedAt === null ? "Never" : <LastUseHour startsAt={lastUsedAt} isFirst />,
+        lastUsedAt === null ? "Not recently" : <LastUseHour startsAt={lastUsedAt} isFirst />,
     },
     {
       id: "recentUses",

@@ -20,9 +20,9 @@ export function PolicyPreview({ preview }: { readonly preview: Preview }): React
             {total === 1 ? ". It was " : ", "}
             {first.lastUsedAt === null ? (
               total === 1 ? (
-                "never used here"
+                "not used here recently"
               ) : (
-                "none of which was used here"
+                "none of which was used here recently"
               )
             ) : (
               <>
@@ -46,7 +46,7 @@ export function PolicyPreview({ preview }: { readonly preview: Preview }): React
               <span className={classes.facts}>
                 <OwnerName {...key.owner} /> · {violationTitles[key.violation]} ·{" "}
                 {key.lastUsedAt === null ? (
-                  "never used here"
+                  "not used here recently"
                 ) : (
                   <>
                     last used <LastUseHour startsAt={key.lastUsedAt} />

@@ -93,6 +93,7 @@ function useStatusChange(workspaceId: string, onDone: () => void) {
         const { userId } = account;
         queryClient.setQueryData(trpc.serviceAccounts.get.queryKey({ workspaceId, userId }), account);
         void queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() });
+        void queryClient.invalidateQueries({ queryKey: trpc.serviceAccounts.keys.pathKey() });
         onDone();
       },
     }),
