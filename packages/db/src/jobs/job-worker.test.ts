@@ -23,7 +23,7 @@ afterAll(() => database.drop());
 const workers: JobWorker[] = [];
 afterEach(async () => {
   for (const worker of workers.splice(0)) await worker.close();
-  await sql`truncate graphile_worker._private_jobs, graphile_worker._private_job_queues`.execute(
+  await sql`truncate graphile_worker._private_jobs, graphile_worker._private_job_queues, graphile_worker._private_known_crontabs`.execute(
     database.owner,
   );
 });
@@ -374,25 +374,26 @@ test("a job of every minute runs at the start of a worker, also if clocks of nod
 
 test("nodes add a job of every minute once per minute of the database's clock", async () => {
   const pool = new pg.Pool(clientConfig(database.connection, "node"));
+  onTestFinished(() => pool.end());
   const client = await pool.connect();
-  onTestFinished(async () => {
-    client.release(true);
-    await pool.end();
-  });
   const countAdded = async () => {
     await addJobOncePerMinute(client, "find-notices");
     const { rowCount } = await client.query("delete from graphile_worker._private_jobs");
     return rowCount;
   };
-  await client.query("begin"); // Within a transaction, now() stays.
-  await client.query("delete from graphile_worker._private_known_crontabs");
-  expect(await countAdded()).toBe(1);
-  expect(await countAdded()).toBe(0);
-  await client.query(
-    "update graphile_worker._private_known_crontabs set last_execution = last_execution - interval '1 minute'",
-  );
-  expect(await countAdded()).toBe(1);
-  expect(await countAdded()).toBe(0);
+  try {
+    await client.query("begin"); // Within a transaction, now() stays.
+    await client.query("delete from graphile_worker._private_known_crontabs");
+    expect(await countAdded()).toBe(1);
+    expect(await countAdded()).toBe(0);
+    await client.query(
+      "update graphile_worker._private_known_crontabs set last_execution = last_execution - interval '1 minute'",
+    );
+    expect(await countAdded()).toBe(1);
+    expect(await countAdded()).toBe(0);
+  } finally {
+    client.release(true); // Otherwise, its locks would delay the next test.
+  }
 });
 
 test("the roles of the product can add jobs, and can't see them", async () => {
