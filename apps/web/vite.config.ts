@@ -47,6 +47,9 @@ const formModules =
 /** Separate from the other form libraries, because most pages with a form have no field of several lines. */
 const textAreaLibraries = /@mantine\/core\/.*\/Textarea\//;
 
+/** Icons that only the search or the page of an API key shows. They load with it. */
+const rareIcons = /\/Icon(AlertTriangle|Ban|Clock|ClockPause|HelpCircle|Sun|User)\.mjs/;
+
 /** Styles of tables and of the security page, which are shorter than the headers of a response of their own. */
 const tableStyles =
   /\/src\/(ui\/(bulk-bar|data-table|event-columns|show-more|sort-select|table|table-footer)|features\/security\/(factor|security-page))\.module\.css/;
@@ -61,6 +64,7 @@ function isFirstLibrary(path: string): boolean {
     formModules,
     textAreaLibraries,
     tableModules,
+    rareIcons,
   ];
   return path.includes("node_modules") && !others.some((libraries) => libraries.test(path));
 }
