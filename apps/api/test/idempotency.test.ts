@@ -250,7 +250,7 @@ test("beyond 100,000 new idempotency keys within an hour, only a new one is reje
   expect(await send(next)).toMatchObject({ status: 201, replayed: null });
 });
 
-test("every started 4 KiB of a stored response counts as one new idempotency key", async () => {
+test("a stored response counts as one new idempotency key per 4 KiB, rounded up", async () => {
   const { addSpace } = createIssuedKeyClient(() => app);
   const space = await addSpace();
   const { digest, refillSeconds } = hourlyBucket(

@@ -171,8 +171,8 @@ function withId(
 }
 
 /**
- * Notifies a member whose role someone else changed. Emails one notice per workspace and hour, so that an owner can't send a member any
- * number of emails. The others are shown in the app.
+ * Notifies a member whose role someone else changed. Emails one notice per workspace and hour, so that an owner can't send a member an
+ * unlimited number of emails. The others are shown in the app.
  */
 async function addRoleNotice(
   trx: WorkspaceTrx,

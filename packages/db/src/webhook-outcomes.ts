@@ -31,7 +31,7 @@ const maxFailingDays = 3;
 
 /**
  * Records the outcome of an attempt. Disables a webhook that responded with 410 Gone, and one that has failed for three days as soon
- * as a message has failed at its last attempt. If any failed attempt did this, one message that failed long ago would prevent the
+ * as a message has failed on its last attempt. If any failed attempt did this, one message that failed long ago would prevent the
  * retries of the next one.
  * @param outcome `retried` for an attempt that failed and will be repeated.
  * @returns whether this disabled it.

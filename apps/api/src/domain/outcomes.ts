@@ -9,7 +9,7 @@ const explanations: Record<Outcome, string> = {
   "user-disabled": "Your account was disabled, so all of your keys were rejected.",
   disabled: "The key was disabled.",
   expired: "The key had expired.",
-  "rotated-out": "The secret was replaced by a rotation, and its overlap had ended.",
+  "rotated-out": "The request used an old secret that was no longer valid.",
   address:
     "The key is restricted to IP ranges, and the request came from an IP address outside those ranges.",
   narrowed: "The request needs a key that isn’t restricted to workspaces, permissions or read-only access.",

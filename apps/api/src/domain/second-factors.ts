@@ -55,7 +55,7 @@ export async function createTotp(
  * were opened without it.
  * @returns recovery codes, if this is the user's first second factor.
  * @throws {AppError} FORBIDDEN without recent authentication; BAD_REQUEST with an issue for a wrong code, including a
- *   code of a replaced secret; CONFLICT if no secret waits for its first code; TOO_MANY_REQUESTS.
+ *   code of a replaced secret; CONFLICT if no setup is pending; TOO_MANY_REQUESTS.
  */
 export async function enableTotp(
   trx: Trx,

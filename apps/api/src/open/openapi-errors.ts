@@ -198,7 +198,7 @@ const tooManyIdempotencyKeys: Failure = {
   name: "NewIdempotencyKeys",
   code: "TOO_MANY_REQUESTS",
   description:
-    "The owner of the key has sent too many requests with a new `Idempotency-Key` within an hour, of which one with a response of more than 4 KiB counts as several; `message` says so, and requests without one are still possible.",
+    "The owner of the key has sent too many requests with a new `Idempotency-Key` within an hour; `message` says so, and requests without one are still possible. A request whose response is larger than 4 KiB counts as several.",
   message:
     "You have reached the limit of 100,000 requests with a new Idempotency-Key per hour. Try again later, or without an Idempotency-Key.",
   headers: ["Retry-After"],

@@ -20,7 +20,7 @@ export function useSessionEnd(): void {
         // Concurrent calls, and calls in flight during a sign-out, are rejected too. Only the first
         // one redirects.
         if (queryClient.getQueryData(current) === null) return;
-        // A call in flight is rejected too, and no later one may follow.
+        // A call that is pending creates a secret. It is rejected too, and no later call may redirect.
         if (secrets.hasInput() && !pending.hasInput()) return;
         void goToSignIn(router, { next: router.state.location.href, ended: "yes" });
       }),

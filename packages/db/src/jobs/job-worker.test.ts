@@ -328,7 +328,7 @@ test("a job that couldn't be completed runs again when the worker has started ag
   await sql`drop function fail_once() cascade`.execute(database.owner);
 });
 
-test("a job of every minute runs again in the next minute", async () => {
+test("a per-minute job runs again in the next minute", async () => {
   const done = vi.fn();
   workers.push(
     new JobWorker({
@@ -348,7 +348,7 @@ test("a job of every minute runs again in the next minute", async () => {
   }
 });
 
-test("a job of every minute runs at the start of a worker, also if clocks of nodes are or were wrong", async () => {
+test("a per-minute job runs at the start of a worker, also if clocks of nodes are or were wrong", async () => {
   await sql`
     select graphile_worker.add_job(
       'find-notices', run_at => now() + interval '1 day', job_key => 'find-notices', max_attempts => 1)`.execute(
@@ -372,7 +372,7 @@ test("a job of every minute runs at the start of a worker, also if clocks of nod
   await expect.poll(readJobs).toEqual([]);
 });
 
-test("nodes add a job of every minute once per minute of the database's clock", async () => {
+test("nodes add a per-minute job once per minute of the database's clock", async () => {
   const pool = new pg.Pool(clientConfig(database.connection, "node"));
   onTestFinished(() => pool.end());
   const client = await pool.connect();

@@ -19,7 +19,7 @@ const maxSteps = 20;
  * repeated, because the next one does the same.
  */
 export async function addJobOncePerMinute(client: pg.Pool | pg.PoolClient, name: JobName): Promise<void> {
-  // Neither a last time in the future nor a job that is due later, as after a clock that was wrong, delays this job.
+  // A last execution in the future or a job that is due later, both left by a wrong clock, doesn't delay this job.
   await client.query(
     `with added as (
       insert into graphile_worker._private_known_crontabs as known (identifier, known_since, last_execution)

@@ -196,7 +196,7 @@ function Details({ webhook }: { readonly webhook: Webhook }): ReactElement {
       {!disabledReason && failingSince && (
         <p className={sectionClasses.note}>
           Deliveries have failed since {describeExactly(new Date(failingSince))}. After three days of
-          failures, the webhook is disabled as soon as a message fails at its last attempt.
+          failures, the webhook is disabled as soon as a message fails on its last attempt.
         </p>
       )}
     </Section>
