@@ -60,6 +60,9 @@ test("of the notices about a member's role, one per workspace and hour is emaile
   await choose({ inApp: false, byEmail: true });
   await changeRole(otherScope, { isShown: false, isEmailed: true });
   await changeRole(otherScope, { isShown: true, isEmailed: false });
+  await sql`update users set email_verified = false where id = ${userId}`.execute(database.owner);
+  await changeRole(otherScope, { isShown: false, isEmailed: false });
+  await sql`update users set email_verified = true where id = ${userId}`.execute(database.owner);
   await choose({ inApp: false, byEmail: false });
   await changeRole(otherScope, { isShown: false, isEmailed: false });
   await choose({ inApp: true, byEmail: true });

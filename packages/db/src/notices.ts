@@ -27,7 +27,7 @@ export type NewNotice = NoticeContent & {
   readonly subject: string;
   /** Whether it is stored only so that it is not created again, and neither shown nor emailed. */
   readonly isHidden?: boolean;
-  /** Whether it is shown instead of emailed, even if the user's settings say that it is only emailed. */
+  /** Whether it is shown instead of emailed, even if the user chose to get it only by email. */
   readonly isAppOnly?: boolean;
 };
 
@@ -43,12 +43,8 @@ export async function addNotices(trx: Trx, notices: readonly NewNotice[]): Promi
     with added as (
       insert into notices (id, user_id, kind, subject, facts, is_shown, is_email_due)
       select item.id, item.user_id, item.kind, item.subject, item.facts,
-        not item.is_hidden and (coalesce(setting.in_app, true) or item.is_app_only and coalesce(setting.by_email, true)),
-        -- The email with the link is the notice of an invitation.
-        item.kind <> 'invitation' and not item.is_hidden and not item.is_app_only
-          and coalesce(setting.by_email, true) and ${sendsEmail}
-          -- Anyone can sign up with an email address that they can't read.
-          and users.email_verified
+        not item.is_hidden and (coalesce(setting.in_app, true) or item.is_app_only and choice.is_emailed),
+        not item.is_hidden and not item.is_app_only and choice.is_emailed
       from unnest(
         ${notices.map(() => createId("notice"))}::uuid[], ${notices.map(({ userId }) => userId)}::uuid[],
         ${notices.map(({ kind }) => kind)}::text[], ${notices.map(({ subject }) => subject)}::text[],
@@ -58,6 +54,12 @@ export async function addNotices(trx: Trx, notices: readonly NewNotice[]): Promi
       ) as item (id, user_id, kind, subject, facts, is_hidden, is_app_only)
       join users on users.id = item.user_id and users.service_workspace_id is null
       left join notice_settings setting on setting.user_id = item.user_id and setting.kind = item.kind
+      cross join lateral (
+        -- The email with the link is the notice of an invitation.
+        select item.kind <> 'invitation' and coalesce(setting.by_email, true) and ${sendsEmail}
+          -- Anyone can sign up with an email address that they can't read.
+          and users.email_verified as is_emailed
+      ) choice
       order by item.user_id, item.kind, item.subject
       on conflict (user_id, kind, subject) do nothing
       returning user_id, is_email_due
