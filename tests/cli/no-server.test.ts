@@ -66,7 +66,7 @@ test("without a database, the command fails with an explanation and creates none
     code: "NOT_FOUND",
     message:
       `There is no Latchkey database in ${instance.dataDirectory}. ` +
-      "Set DATA_DIR to an existing one, or create it with `latchkey migrate`.",
+      "Set DATA_DIR, or DATABASE_URL for your own Postgres, to an existing one, or create it with `latchkey migrate`.",
   });
   await expect(access(instance.dataDirectory)).rejects.toThrow("ENOENT");
 });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { scratchDirectory } from "@latchkey/db/testing/scratch-directory";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Account, type CreatedKey, createKey, findSignedIn, signUp } from "../support/account.ts";
+import { runCommandInProcess } from "../support/command.ts";
 import { callOpen } from "../support/open-call.ts";
 import { clusterOf, findPostmaster, getPostmaster, isAlive } from "../support/postmaster.ts";
 import { type ProductNode, startNode } from "../support/product.ts";
@@ -15,6 +16,7 @@ const isRoot = process.getuid?.() === 0;
 
 let directory: string;
 let dataDirectory: string;
+let otherDataDirectory: string;
 let node: ProductNode;
 let account: Account;
 let created: CreatedKey;
@@ -23,22 +25,25 @@ beforeAll(async () => {
   directory = await mkdtemp(join(scratchDirectory, "latchkey-test-"));
   await chmod(directory, 0o700);
   dataDirectory = join(directory, "data");
+  otherDataDirectory = join(directory, "other data");
   node = await startNode({ DATA_DIR: dataDirectory });
   account = await signUp(node.baseUrl);
   created = await createKey(node.baseUrl, account, "first");
 });
 
 afterAll(async () => {
-  const home = await findHome();
   await node?.stop();
-  if (home !== dataDirectory) await rm(home, { recursive: true, force: true });
+  for (const each of [dataDirectory, otherDataDirectory]) {
+    const home = await findHome(each);
+    if (home !== each) await rm(home, { recursive: true, force: true });
+  }
   await rm(directory, { recursive: true, force: true });
 });
 
 /** The location of the data: the one that the data directory names, or the data directory itself. */
-async function findHome(): Promise<string> {
-  const record = await readFile(join(dataDirectory, "postgres.place.json"), "utf8").catch(() => undefined);
-  return record ? (JSON.parse(record) as { directory: string }).directory : dataDirectory;
+async function findHome(usual = dataDirectory): Promise<string> {
+  const record = await readFile(join(usual, "postgres.place.json"), "utf8").catch(() => undefined);
+  return record ? (JSON.parse(record) as { directory: string }).directory : usual;
 }
 
 async function expectAdmitted(): Promise<void> {
@@ -51,6 +56,19 @@ test("starts in a directory that no other user can enter, and prints where the d
   expect(node.output().includes(`Its data is in ${home}, because `)).toBe(isRoot);
   expect((await stat(home)).mode & 0o007).toBe(0);
   await expectAdmitted();
+});
+
+test("a command that creates a database there prints where its data is", async () => {
+  const { status, stderr } = await runCommandInProcess(["migrate"], { DATA_DIR: otherDataDirectory });
+  const home = await findHome(otherDataDirectory);
+  expect({ status, stderr }).toEqual({
+    status: 0,
+    stderr: expect.stringContaining(
+      isRoot
+        ? `Created a Latchkey database in ${otherDataDirectory}. Its data is in ${home}, because `
+        : `Created a Latchkey database in ${otherDataDirectory}.\n`,
+    ),
+  });
 });
 
 test("finds the data again after a restart, and stops its Postgres", async () => {

@@ -61,7 +61,7 @@ async function read(path: string): Promise<string | undefined> {
   }
   if (secret.length >= minSecretLength) return secret;
   throw new StartError(
-    `The secret in ${path} is damaged; restore the file, or remove it to generate a new secret, which signs everyone out.`,
+    `The secret in ${path} is damaged; restore the file. If it is lost, remove it to generate a new secret: everyone is signed out, authenticator apps have to be set up again, and webhooks get no messages until their secrets are rotated.`,
   );
 }
 

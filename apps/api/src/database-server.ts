@@ -124,9 +124,18 @@ export function describeLocation({ databaseUrl, dataDirectory }: DatabaseLocatio
   return databaseUrl ? withoutPassword(databaseUrl) : dataDirectory;
 }
 
+/** Says that the database was created, and where, if its data isn't in the usual directory. */
+export function describeCreation(
+  location: string,
+  { locationNote }: Pick<DatabaseServer, "locationNote">,
+): string {
+  const created = `Created a Latchkey database in ${location}.`;
+  return locationNote === undefined ? created : `${created} ${locationNote}`;
+}
+
 /** Creates the error for a location without a Latchkey database. */
 export function createNoInstanceError(env: DatabaseLocation): NoInstanceError {
-  const variable = env.databaseUrl ? "DATABASE_URL" : "DATA_DIR";
+  const variable = env.databaseUrl ? "DATABASE_URL" : "DATA_DIR, or DATABASE_URL for your own Postgres,";
   return new NoInstanceError(
     `There is no Latchkey database in ${describeLocation(env)}. Set ${variable} to an existing one, or create it with \`latchkey migrate\`.`,
   );

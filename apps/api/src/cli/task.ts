@@ -3,6 +3,7 @@ import { openDatabase } from "@latchkey/db/connection";
 import type { Db } from "@latchkey/db/schema";
 import type { z } from "zod";
 import { baseUrlOf } from "../base-url.ts";
+import { describeCreation } from "../database-server.ts";
 import type { Quotas } from "../domain/quotas.ts";
 import type { Env } from "../env.ts";
 import { reportSlowStart } from "../postgres-event.ts";
@@ -90,9 +91,9 @@ export function defineTask<Schema extends z.ZodType>(options: TaskOptions<Schema
 
 /** Says what the preparation has changed, unless the result of the command reports it; undefined if nothing. */
 function describeChange(
-  { createdIn, applied }: PreparedDatabase,
+  { createdIn, locationNote, applied }: PreparedDatabase,
   reportsMigrations: boolean,
 ): string | undefined {
-  if (createdIn) return `Created a Latchkey database in ${createdIn}.`;
+  if (createdIn) return describeCreation(createdIn, { locationNote });
   return applied.length > 0 && !reportsMigrations ? `Migrated the schema: ${applied.join(", ")}.` : undefined;
 }

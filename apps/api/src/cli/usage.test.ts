@@ -241,7 +241,7 @@ test.each([
       code: "NOT_FOUND",
       message:
         `There is no Latchkey database in ${join(directory, "data")}. ` +
-        "Set DATA_DIR to an existing one, or create it with `latchkey migrate`.",
+        "Set DATA_DIR, or DATABASE_URL for your own Postgres, to an existing one, or create it with `latchkey migrate`.",
     },
   });
 });

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { readBackup } from "@latchkey/db/read-backup";
 import { restoreDatabase } from "@latchkey/db/restore-database";
 import { z } from "zod";
-import { describeLocation } from "../../database-server.ts";
+import { describeCreation, describeLocation } from "../../database-server.ts";
 import { recordRestore } from "../../domain/instance-log.ts";
 import { describeMigrationWarning, withStartErrors } from "../../prepare-database.ts";
 import { commandOrigin } from "../command-origin.ts";
@@ -45,7 +45,7 @@ export const restoreTask = defineServerTask({
     await withStartErrors(() =>
       withLoginRole(connection, "latchkey restore", (db) => recordRestore(db, commandOrigin, header)),
     );
-    if (isNew) stderr.write(`Created a Latchkey database in ${describeLocation(env)}.\n`);
+    if (isNew) stderr.write(`${describeCreation(describeLocation(env), server)}\n`);
     if (analyzeFailure !== undefined)
       stderr.write(
         `The backup is restored, but the database's statistics could not be updated (${analyzeFailure}); Postgres will update them automatically.\n`,

@@ -48,7 +48,10 @@ export const demoTask = defineTask({
   canCreate: true,
   perform: async (context) => {
     for await (const { email } of listAccounts(context.db)) {
-      const message = `The instance already has users, such as ${email}. The demo needs an empty instance: set DATA_DIR to a new directory.`;
+      const advice = context.env.databaseUrl
+        ? "set DATABASE_URL to an empty database"
+        : "set DATA_DIR to a new directory";
+      const message = `The instance already has users, such as ${email}. The demo needs an empty instance: ${advice}.`;
       throw new AppError("CONFLICT", { message });
     }
     const password = randomBytes(12).toString("base64url");

@@ -1,15 +1,18 @@
 import { SealedSecrets } from "@latchkey/auth/sealed-secrets";
-import { findAuthSecret, requireAuthSecret } from "../../auth-secret.ts";
+import { findAuthSecret } from "../../auth-secret.ts";
 import { StartError } from "../../start-error.ts";
 import type { TaskContext } from "../task.ts";
 
 /**
  * What the domain needs to create and rotate secrets of webhooks, from the command's environment.
- * @throws {StartError} if the server hasn't generated the secret with which it seals others. The server may have another one in
- *   its environment, so that it couldn't open what a newly generated one has sealed.
+ * @throws {StartError} without the secret with which the server seals others: it couldn't open what another one has sealed.
  */
 export async function readWebhookOptions({ env, quotas }: Pick<TaskContext, "env" | "quotas">) {
-  requireAuthSecret(env);
+  if (env.databaseUrl && !env.authSecret) {
+    throw new StartError(
+      "AUTH_SECRET is required, because secrets of webhooks are encrypted with it. Set it to the value that the nodes have.",
+    );
+  }
   const authSecret = await findAuthSecret(env);
   if (authSecret === undefined) {
     throw new StartError(
