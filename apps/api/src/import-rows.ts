@@ -7,7 +7,12 @@ import type { RejectedRow } from "@latchkey/key-file/locate-rejected";
 import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import type { Edit } from "./domain/enter-for-edit.ts";
-import { type ImportResult, type ImportRow, importIssuedKeys } from "./domain/issued-key-import.ts";
+import {
+  type ImportResult,
+  type ImportRow,
+  importIssuedKeys,
+  rejectRepeated,
+} from "./domain/issued-key-import.ts";
 import type { Quotas } from "./domain/quotas.ts";
 import { printable } from "./fields.ts";
 import { newIssuedKeyFields } from "./issued-key-fields.ts";
@@ -59,6 +64,20 @@ function parseImportRow({ line, content }: KeyFileRow): ImportRow | RejectedRow 
   return { line, path: issue?.path ?? "", message: issue?.message ?? "This row is not valid." };
 }
 
+/** Checks the fields of all rows. Of several rows with the same key, the first one counts, so the others are rejected if it is. */
+function parseRows(rows: readonly KeyFileRow[]): readonly (ImportRow | RejectedRow)[] {
+  const isFirstValid = new Map<string, boolean>();
+  return rows.map((row) => {
+    const parsed = parseImportRow(row);
+    const isValid = "hash" in parsed;
+    const { data: digest } = hash.safeParse("hash" in row.content ? row.content.hash : undefined);
+    if (!digest) return parsed;
+    const key = digest.toString("base64");
+    if (!isFirstValid.has(key)) isFirstValid.set(key, isValid);
+    return isValid && !isFirstValid.get(key) ? rejectRepeated(row) : parsed;
+  });
+}
+
 /**
  * Checks and imports rows of a file, in one transaction.
  * @throws {AppError} what {@link importIssuedKeys} throws.
@@ -69,7 +88,7 @@ export async function importRows(
   { keyspaceId, rows }: { readonly keyspaceId: KeyspaceId; readonly rows: readonly KeyFileRow[] },
   quotas: Quotas,
 ): Promise<ImportResult> {
-  const parsed = rows.map(parseImportRow);
+  const parsed = parseRows(rows);
   const valid = parsed.filter((row): row is ImportRow => "hash" in row);
   const invalid = parsed.filter((row): row is RejectedRow => !("hash" in row));
   const result = await importIssuedKeys(trx, edit, { keyspaceId, rows: valid }, quotas);

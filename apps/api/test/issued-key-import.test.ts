@@ -99,6 +99,30 @@ test("settings that a row leaves out are the defaults of the keyspace", async ()
   expect(byName.Own).toMatchObject(own);
 });
 
+test("of several rows with the same key, the first one counts, even if it is rejected", async () => {
+  const team = await addTeam(app);
+  const keyspaceId = await addKeyspace(team);
+  const [one, other] = [addRow(), addRow()];
+  const message = "An earlier row with this key was rejected.";
+  expect(
+    await importRows(team, keyspaceId, [
+      { ...one, permissions: ["not valid"] },
+      one,
+      other,
+      { ...other, permissions: ["not valid"] },
+      other,
+    ]),
+  ).toEqual({
+    imported: 1,
+    existing: 1,
+    rejected: [
+      expect.objectContaining({ line: 1, path: "permissions.0" }),
+      { line: 2, path: "hash", message },
+      expect.objectContaining({ line: 4 }),
+    ],
+  });
+});
+
 test("a key of another keyspace and an old secret of a rotated key are rejected, and a repeated row counts as existing", async () => {
   const team = await addTeam(app);
   const keyspaceId = await addKeyspace(team);

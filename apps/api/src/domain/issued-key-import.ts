@@ -90,8 +90,7 @@ export async function importIssuedKeys(
   await insertImportedKeys(workspaceTrx, scope, keyspaceId, keys);
   const added = new Set(keys.map(digestOf));
   const lost = repeated.filter((row) => !added.has(digestOf(row)));
-  const message = "An earlier row with this key was rejected.";
-  rejected.push(...lost.map(({ line }) => ({ line, path: "hash", message })));
+  rejected.push(...lost.map(rejectRepeated));
   if (keys.length > 0) {
     const { name } = keyspace;
     await appendAudit(workspaceTrx, scope, origin, {
@@ -106,6 +105,11 @@ export async function importIssuedKeys(
     existing: existing + repeated.length - lost.length,
     rejected: rejected.sort((one, other) => one.line - other.line),
   };
+}
+
+/** Rejects a row whose key is that of an earlier row, which was rejected. */
+export function rejectRepeated({ line }: { readonly line: number }): RejectedRow {
+  return { line, path: "hash", message: "An earlier row with this key was rejected." };
 }
 
 interface ClassifiedRows {

@@ -38,7 +38,7 @@ export const getKeyspaceUsage = defineEndpoint({
   path: "/workspaces/:workspaceId/keyspaces/:keyspaceId/usage",
   operationId: "getKeyspaceUsage",
   summary: "Get the usage of a keyspace",
-  description: `Returns the groups with the most verifications, busiest first, with the number of verifications per hour or day in UTC. Includes the hours or days that begin at or after \`from\` and before \`to\`. There are at most \`limit\` groups; others are left out, as are counts of 0. At most 25,000 counts are possible, so \`limit\` times the number of hours or days must not exceed 25,000. Tags can be grouped in at most ${maxTagDays} days. Keys and consumers are chosen among the 1,000 busiest of each day, fewer for a period of more than 100 days; their counts are exact. These statistics are about a second behind. With \`keyId\` or \`externalId\`, the outcomes are those of one key or consumer.
+  description: `Returns the groups with the most verifications, busiest first, with the number of verifications per hour or day in UTC. Includes the hours or days that begin at or after \`from\` and before \`to\`. There are at most \`limit\` groups; others are left out, as are counts of 0. At most 25,000 counts are possible, so \`limit\` times the number of hours or days must not exceed 25,000. Tags can be grouped in at most ${maxTagDays} days. Keys and consumers are chosen among the 1,000 busiest of each day, fewer for a period of more than 100 days; their counts are exact. These statistics are about a second behind, and are deleted after the \`HISTORY_DAYS\` of the instance, 90 by default. With \`keyId\` or \`externalId\`, the outcomes are those of one key or consumer.
 
 Outcomes:
 
