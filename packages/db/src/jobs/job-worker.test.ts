@@ -328,7 +328,8 @@ test("a job that couldn't be completed runs again when the worker has started ag
   await sql`drop function fail_once() cascade`.execute(database.owner);
 });
 
-test("a per-minute job runs again in the next minute", async () => {
+/** Starts a worker with a per-minute job. Returns a mock that each run calls. */
+function startPerMinuteWorker() {
   const done = vi.fn();
   workers.push(
     new JobWorker({
@@ -339,6 +340,11 @@ test("a per-minute job runs again in the next minute", async () => {
       onFailure: vi.fn(),
     }),
   );
+  return done;
+}
+
+test("a per-minute job runs again in the next minute", async () => {
+  const done = startPerMinuteWorker();
   for (let runs = 1; runs <= 2; runs += 1) {
     await expect.poll(() => done.mock.calls.length).toBeGreaterThanOrEqual(runs);
     await sql`
@@ -359,15 +365,7 @@ test("a per-minute job runs at the start of a worker, also if clocks of nodes ar
     values ('find-notices', now() + interval '1 day', now() + interval '1 day')`.execute(database.owner);
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 5 * 60_000 });
   onTestFinished(() => void vi.useRealTimers());
-  const done = vi.fn();
-  workers.push(
-    new JobWorker({
-      connection: database.connection,
-      tasks: { "find-notices": async () => done() },
-      everyMinute: ["find-notices"],
-      onFailure: vi.fn(),
-    }),
-  );
+  const done = startPerMinuteWorker();
   await expect.poll(() => done).toHaveBeenCalled();
   await expect.poll(readJobs).toEqual([]);
 });

@@ -24,7 +24,7 @@ export const listInvitations = defineEndpoint({
   operationId: "listInvitations",
   summary: "List invitations",
   description:
-    "Lists the invitations that nobody has accepted yet, oldest first. An invitation stays in the list for at least 30 days after it has expired. Without the permission `members:manage`, the list has only the invitations that you sent.",
+    "Lists the pending and expired invitations, oldest first. An expired one stays in the list for at least 30 days. Without the permission `members:manage`, the list has only the invitations that you sent.",
   access: { workspace: "members:invite" },
   request: { params: workspaceParams, query },
   response: { status: 200, description: "A page of invitations.", schema: pageOf(invitation) },
