@@ -97,7 +97,8 @@ export class BatchTransactions {
   async decide(client: pg.Client, requests: readonly FoundVerification[], policy: LockPolicy): Promise<void> {
     let locks = policy;
     let wasNotCounted = false;
-    const listPending = () => requests.filter((request) => !request.pending.isAnswered);
+    const isPending = (request: FoundVerification) => !request.pending.isAnswered;
+    const listPending = () => requests.filter(isPending);
     let pending = listPending();
     if (pending.length === 0) return;
     try {
@@ -116,6 +117,7 @@ export class BatchTransactions {
         return await spendBatch(client, pending, {
           locks,
           maxNamedPerHour: this.#maxNamedPerHour,
+          isPending,
           wasNotCounted,
         });
       });

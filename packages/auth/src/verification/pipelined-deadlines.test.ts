@@ -84,6 +84,30 @@ describe("a batch that waits behind one that locks a counter", () => {
   });
 });
 
+test("requests that reached their deadline while their counters were being locked spend nothing", async () => {
+  useFakeTime();
+  const [space, node] = [await addKeyspace(), openNode({ deadlineMs })];
+  const key = await issueKey(space, { credits: 100 });
+  await verifyAll(node, space, [key]);
+  const [isLocked, isReleased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  sent.onSent = (name) => {
+    if (name !== "verify-lock") return undefined;
+    isLocked.resolve();
+    return isReleased.promise;
+  };
+  // The deadline of the first one ends 100 ms later. Both are one batch.
+  const spy = vi.spyOn(performance, "now").mockReturnValueOnce(performance.now() - 1_400);
+  const late = verifyAll(node, space, [key]);
+  spy.mockRestore();
+  const inTime = verifyAll(node, space, [key]);
+  await isLocked.promise;
+  vi.advanceTimersByTime(200);
+  expect(await late).toEqual(["unavailable"]);
+  isReleased.resolve();
+  expect(await inTime).toEqual(["VALID"]);
+  expect(await readCounter(key.id)).toMatchObject({ uses: 2, credits: 98 });
+});
+
 test("keys of requests that were answered while they waited to be looked up are not looked up", async () => {
   useFakeTime();
   const [space, other, node] = [await addKeyspace(), await addKeyspace(), openNode({ deadlineMs })];

@@ -55,8 +55,10 @@ export type LockPolicy =
   /** Leaves them out. If they were locked for some time already, `isolatesSkipped` is true, and the keys and users are isolated. */
   | { readonly kind: "skip"; readonly isolatesSkipped: boolean };
 
-interface SpendOptions {
+interface SpendOptions<Request> {
   readonly maxNamedPerHour: number;
+  /** Whether a request still waits for its answer. */
+  readonly isPending: (request: Request) => boolean;
   readonly locks: LockPolicy;
   /**
    * Whether {@link countBatch} counted nothing of these requests. If none of them is outdated, the reason can be that a key has no row
@@ -172,14 +174,14 @@ function decideByAssumption<Request extends PreparedRequest>(requests: readonly 
 }
 
 /**
- * Locks the counters of a batch, decides its requests in their order, and writes what they spent. When it returns, the
- * transaction has been committed.
+ * Locks the counters of a batch, decides its requests in their order, and writes what they spent. Requests that are no longer pending
+ * when the counters are locked are left out. When it returns, the transaction has been committed.
  * @throws {RolledBack} if nothing was spent. After any other error, the batch may have been committed.
  */
 export async function spendBatch<Request extends PreparedRequest>(
   client: pg.Client,
   requests: readonly Request[],
-  { locks, maxNamedPerHour, wasNotCounted }: SpendOptions,
+  { locks, maxNamedPerHour, isPending, wasNotCounted }: SpendOptions<Request>,
 ): Promise<DecidedBatch<Request>> {
   const ids = [...new Set(requests.flatMap(listCounterIds))];
   const names = requests.map(toNamedRequest);
@@ -211,7 +213,9 @@ export async function spendBatch<Request extends PreparedRequest>(
       isOwnerCurrent: (id: string, version: number) => !changed.get(id)?.has(version),
     };
     const records = new Map<string, NamedRequest & StoredSpending>();
-    const decided = requests.map((request, index) => {
+    const decided = requests.flatMap((request, index) => {
+      // Its deadline may have passed while the counters were being locked, and whoever sent it was told that it isn't available.
+      if (!isPending(request)) return [];
       const name = names[index];
       // Requests with one name are decided in order, each by what the ones before it have spent.
       const record = name && records.get(nameOf(name));
@@ -222,7 +226,7 @@ export async function spendBatch<Request extends PreparedRequest>(
           : decideRequest(known, state);
       const spent = name && listSpent(known, decision);
       if (name && spent) records.set(nameOf(name), { ...name, spent });
-      return { request, decision };
+      return [{ request, decision }];
     });
     const addsMissingRows = wasNotCounted && decided.every(({ decision }) => decision.kind !== "outdated");
     const firstUsed = listFirstUsed(requests, counters, addsMissingRows);
