@@ -16,6 +16,7 @@ import {
   listRequests,
   type PendingRequest,
   type UsageGroup,
+  withoutAnswered,
 } from "./batch.ts";
 import { countUses } from "./count-statement.ts";
 import { checkKey, decide, type KeyFacts, type Requirement } from "./decision.ts";
@@ -198,9 +199,10 @@ export class Admission {
   }
 
   /** Counts what can be counted without waiting for locked rows, and looks up the rest. */
-  async #resolve(batch: Batch): Promise<void> {
-    // Their deadline may have passed while another statement was in flight.
-    const pending = listRequests(batch).filter(({ isAnswered }) => !isAnswered);
+  async #resolve(composed: Batch): Promise<void> {
+    // Deadlines may have passed while another statement was in flight. Such a request must take no place of a rate limit.
+    const batch = withoutAnswered(composed);
+    const pending = listRequests(batch);
     if (pending.length === 0) return;
     // The connection broke while another statement was in flight. On the next one, their facts don't count.
     if (!this.#connection.isConnected || pending.some(({ epoch }) => epoch !== this.#epoch)) {

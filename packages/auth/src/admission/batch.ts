@@ -146,6 +146,22 @@ export function listFirstUses(usageGroups: Batch["usageGroups"]): KeyId[] {
   return [...usageGroups.values()].flatMap(({ facts }) => (facts.isUnusedSecret ? [facts.keyId] : []));
 }
 
+/** The groups of a batch without their answered requests. Groups of which no request is left are missing. */
+export function withoutAnswered({ usageGroups, lookupGroups }: Batch): Batch {
+  return { usageGroups: keepPending(usageGroups), lookupGroups: keepPending(lookupGroups) };
+}
+
+function keepPending<Name, Group extends UsageGroup | LookupGroup>(
+  groups: ReadonlyMap<Name, Group>,
+): Map<Name, Group> {
+  const pending = new Map<Name, Group>();
+  for (const [name, group] of groups) {
+    const requests = group.requests.filter(({ isAnswered }) => !isAnswered);
+    if (requests.length > 0) pending.set(name, { ...group, requests });
+  }
+  return pending;
+}
+
 export function listRequests({ usageGroups, lookupGroups }: Batch): PendingRequest[] {
   return [...usageGroups.values(), ...lookupGroups.values()].flatMap(({ requests }) => requests);
 }

@@ -1,6 +1,7 @@
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from "vitest";
+import { interceptStatements } from "../verification/intercept-statements.test-kit.ts";
 import { admissionKit, type TestKey } from "./admission.test-kit.ts";
 
 let database: TestDatabase;
@@ -43,4 +44,51 @@ test("a key whose row was locked is counted separately for a second after that, 
   expect(await countBy(keys[0])).toEqual(["admit-resolve"]);
   now += 500;
   expect(await countBy(keys[1])).toEqual(["admit-count-one"]);
+});
+
+test("a request that reached its deadline before the statement for its isolated key was sent is not counted", async () => {
+  let now = performance.now();
+  vi.spyOn(performance, "now").mockImplementation(() => now);
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+  });
+  const node = openNode({ deadlineMs: 400 });
+  const [isolated, other] = [await addKey(), await addKey()];
+  for (const { secret } of [isolated, other]) await node.admit(secret);
+  let isAnswering = false;
+  const isReleased = Promise.withResolvers<void>();
+  const [resolved, isCounting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  onTestFinished(
+    interceptStatements((name) => {
+      if (name === "admit-resolve") resolved.resolve();
+      if (name !== "admit-count-one" || !isAnswering) return undefined;
+      isCounting.resolve();
+      return isReleased.promise;
+    }),
+  );
+  // The key is isolated because its row is locked.
+  const release = await hold(isolated);
+  const locked = node.admit(isolated.secret);
+  await resolved.promise;
+  now += 401;
+  expect(await locked).toMatchObject({ kind: "unavailable" });
+  // What was sent for it has ended.
+  await expect.poll(() => node.isAvailable()).toBe(true);
+  await release();
+  isAnswering = true;
+  const late = node.admit(isolated.secret);
+  now += 300;
+  // One batch. The isolated key waits until the other one has been counted.
+  const [inTime, counted] = [node.admit(isolated.secret), node.admit(other.secret)];
+  await isCounting.promise;
+  now += 101;
+  expect(await late).toMatchObject({ kind: "unavailable" });
+  isReleased.resolve();
+  expect(await Promise.all([inTime, counted])).toMatchObject([{ kind: "admitted" }, { kind: "admitted" }]);
+  const { use_count } = await database.owner
+    .selectFrom("key_counters")
+    .select("use_count")
+    .where("key_id", "=", isolated.id)
+    .executeTakeFirstOrThrow();
+  expect(use_count).toBe(2);
 });
