@@ -158,6 +158,43 @@ test("a block outlives the rotation of the key and a new membership of its owner
   expect((await keys.member.send("GET", path)).status).toBe(403);
 });
 
+test("a key that the workspace blocks or its policy rejects changes no other key of its owner that reaches the workspace", async () => {
+  const { keys, path, member } = await addTeam();
+  const elsewhere = await addWorkspace(member.userId, "Elsewhere");
+  const other = await addKey(member.userId, { ipRanges: ["127.0.0.0/8"] });
+  const unrelated = await addKey(member.userId, { workspaceIds: [elsewhere] });
+  const rotation = { body: { overlapSeconds: 3_600 } };
+  const rotate = async ({ id }: TestKey) =>
+    (await keys.member.send("POST", `/api-keys/${id}/rotate`, rotation)).status;
+  expect(await rotate(other)).toBe(200);
+  const expectRejected = async () => {
+    for (const [method, suffix, options] of [
+      ["POST", "/rotate", rotation],
+      ["PATCH", "", { body: { isDisabled: true } }],
+      ["POST", "/revoke-old-secrets", {}],
+      ["DELETE", "", {}],
+    ] as const) {
+      const reply = await keys.member.send(method, `/api-keys/${other.id}${suffix}`, options);
+      expect([method, reply.status, reply.body.error]).toEqual([
+        method,
+        403,
+        expect.objectContaining(forbidden),
+      ]);
+    }
+    expect((await keys.member.send("GET", `/api-keys/${other.id}`)).body).toMatchObject({
+      isDisabled: false,
+    });
+    expect(await rotate(unrelated)).toBe(200);
+  };
+  await keys.owner.send("PUT", `${path}/api-keys/${keys.member.id}/block`);
+  await expectRejected();
+  await keys.owner.send("DELETE", `${path}/api-keys/${keys.member.id}/block`);
+  await keys.owner.send("PATCH", `${path}/api-key-policy`, { body: { areIpRangesRequired: true } });
+  await expectRejected();
+  await keys.owner.send("PATCH", `${path}/api-key-policy`, { body: { areIpRangesRequired: false } });
+  expect(await rotate(other)).toBe(200);
+});
+
 test("a key that can't reach the workspace can be neither read nor blocked there", async () => {
   const { keys, path, owner } = await addTeam();
   const stranger = await addKey((await app.addUser()).userId);

@@ -1,8 +1,9 @@
 import { sql } from "kysely";
+import { isRejectedForItself } from "./api-key-policies.ts";
 import type { KeyId, UserId } from "./ids.ts";
 import { type KeySettings, selectSettings } from "./key-settings.ts";
 import type { Db, Trx } from "./schema.ts";
-import { enterAsUser } from "./workspace-scope.ts";
+import { enterAsUser, type UserTrx } from "./workspace-scope.ts";
 import { findMembership } from "./workspaces.ts";
 
 /** SQL for whether a key in `api_keys` can be used: it is not deleted, disabled or expired. */
@@ -26,7 +27,7 @@ export async function isUserActing(db: Db, userId: UserId): Promise<boolean> {
 
 /**
  * Whether an operator disabled the workspace of a service account; false for a person. Lock the user with `lockUsers` first:
- * disabling a workspace locks its members. The transaction stays limited to what it was limited to.
+ * disabling a workspace locks its members.
  */
 export async function isServiceWorkspaceDisabled(trx: Trx, userId: UserId): Promise<boolean> {
   const user = await trx
@@ -34,18 +35,51 @@ export async function isServiceWorkspaceDisabled(trx: Trx, userId: UserId): Prom
     .select("service_workspace_id as workspaceId")
     .where("id", "=", userId)
     .executeTakeFirst();
-  if (!user?.workspaceId) return false;
+  const { workspaceId } = user ?? {};
+  if (!workspaceId) return false;
+  const membership = await readAsUser(trx, userId, (ownTrx) =>
+    findMembership(ownTrx, { userId, workspaceId }),
+  );
+  return membership !== undefined && membership.disabledAt !== null;
+}
+
+/**
+ * Whether a workspace that a key can reach rejects another key of the same user, because it is blocked or violates the policy. With a
+ * new secret of the key, the other one would get the access back.
+ * @param keys.id the key that is changed.
+ * @param keys.actingId the key that changes it.
+ */
+export async function isRejectedInReachOf(
+  trx: Trx,
+  userId: UserId,
+  { id, actingId }: { readonly id: KeyId; readonly actingId: KeyId },
+): Promise<boolean> {
+  const { rows } = await readAsUser(trx, userId, (ownTrx) =>
+    sql<{ isRejected: boolean }>`
+      select exists (
+        select from members join api_keys reached on reached.user_id = members.user_id
+        where reached.id = ${id} and members.user_id = ${userId}
+          and (reached.workspace_ids is null or members.workspace_id = any(reached.workspace_ids))
+          and ${isRejectedForItself(actingId)}
+      ) as "isRejected"`.execute(ownTrx),
+  );
+  return rows[0]?.isRejected ?? false;
+}
+
+/** Reads what a user may see. The transaction stays limited to what it was limited to. */
+async function readAsUser<Result>(
+  trx: Trx,
+  userId: UserId,
+  read: (trx: UserTrx) => Promise<Result>,
+): Promise<Result> {
   const { rows } = await sql<{ workspace: string | null; user: string | null }>`
     select current_setting('latchkey.workspace_id', true) as workspace,
       current_setting('latchkey.user_id', true) as user`.execute(trx);
-  const membership = await findMembership(await enterAsUser(trx, userId), {
-    userId,
-    workspaceId: user.workspaceId,
-  });
+  const result = await read(await enterAsUser(trx, userId));
   await sql`
     select set_config('latchkey.workspace_id', ${rows[0]?.workspace ?? ""}, true),
       set_config('latchkey.user_id', ${rows[0]?.user ?? ""}, true)`.execute(trx);
-  return membership !== undefined && membership.disabledAt !== null;
+  return result;
 }
 
 /** The key that a request acts with. */

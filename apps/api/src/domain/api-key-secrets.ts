@@ -63,7 +63,7 @@ export async function reissueSecret(
   quotas: Quotas,
 ): Promise<KeyWithSecret | undefined> {
   const acting = await requireStillActing(trx, edit.origin);
-  if (!(issued.isOwnRetry && acting?.keyId === edit.id)) requireStillManageable(acting, edit.id);
+  if (!(issued.isOwnRetry && acting?.keyId === edit.id)) await requireStillManageable(trx, edit, acting);
   const key = await lockApiKey(trx, edit);
   const replaced = { id: edit.id, issuedHash: issued.hash };
   // A retry that issues no secret isn't limited.

@@ -1,3 +1,4 @@
+import { isRejectedInReachOf } from "@latchkey/db/acting";
 import { lockApiKey } from "@latchkey/db/api-key-changes";
 import type { ApiKey } from "@latchkey/db/api-keys";
 import type { Origin } from "@latchkey/db/audit-actions";
@@ -21,7 +22,8 @@ export interface KeyEdit {
  * could miss a key that is given access to the workspace concurrently, and nodes would remember the former role or policy.
  */
 export async function lockForEdit(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
-  requireStillManageable(await requireStillActing(trx, edit.origin, { others: [edit.userId] }), edit.id);
+  const acting = await requireStillActing(trx, edit.origin, { others: [edit.userId] });
+  await requireStillManageable(trx, edit, acting);
   return await lockApiKeyAtVersion(trx, edit);
 }
 
@@ -34,12 +36,22 @@ export async function lockApiKeyAtVersion(trx: Trx, edit: KeyEdit): Promise<ApiK
 }
 
 /**
- * Checks the acting key again: since admission, it may have been restricted or rotated.
+ * Checks the acting key again: since admission, it may have been restricted or rotated. A key that a workspace has blocked, or that
+ * violates the workspace's policy, must not get the access to this workspace back by rotating another key of its owner.
  * @throws {AppError} FORBIDDEN
  */
-export function requireStillManageable(acting: ActingKey | undefined, id: KeyId): void {
+export async function requireStillManageable(
+  trx: Trx,
+  { userId, id, origin: { actor } }: KeyEdit,
+  acting: ActingKey | undefined,
+): Promise<void> {
   if (!acting) return;
-  if (acting.isByFormerSecret || (acting.isRestricted && acting.keyId !== id))
+  if (acting.isByFormerSecret) throw new AppError("FORBIDDEN");
+  if (acting.keyId === id) return;
+  if (acting.isRestricted) throw new AppError("FORBIDDEN");
+  // The key of another user, who manages a service account, was checked in the workspace of the service account.
+  const isOwn = actor.kind !== "command" && actor.userId === userId;
+  if (isOwn && (await isRejectedInReachOf(trx, userId, { id, actingId: acting.keyId })))
     throw new AppError("FORBIDDEN");
 }
 
