@@ -1,6 +1,7 @@
 import { type DatabaseConnection, openDatabase } from "@latchkey/db/connection";
 import { databaseFailure, isDatabaseStarting } from "@latchkey/db/database-failure";
 import {
+  type EmbeddedPostgres,
   type EmbeddedPostgresEvent,
   hasEmbeddedPostgres,
   openEmbeddedPostgres,
@@ -18,7 +19,7 @@ export interface DatabaseServer {
   readonly connection: DatabaseConnection;
   /** Whether it is the embedded Postgres, which runs while any process uses it. */
   readonly isEmbedded: boolean;
-  /** A sentence with the directory of the embedded Postgres and the reason, if it isn't the usual directory. */
+  /** Where the data and the programs of the embedded Postgres are, and why, if they aren't where an operator expects them. */
   readonly locationNote: string | undefined;
   /** Releases the database. The last process to release the embedded Postgres stops it. */
   readonly close: () => Promise<void>;
@@ -63,14 +64,9 @@ async function openEmbedded(
   try {
     if (!canCreate && !(await hasEmbeddedPostgres(dataDirectory)))
       throw createNoInstanceError({ dataDirectory });
-    const { connection, location, close } = await openEmbeddedPostgres({
-      dataDirectory,
-      onEvent,
-      ...(signal && { signal }),
-    });
-    const locationNote =
-      location.reason && `Its data is in ${location.directory}, because ${location.reason}.`;
-    return { connection, isEmbedded: true, locationNote, close };
+    const postgres = await openEmbeddedPostgres({ dataDirectory, onEvent, ...(signal && { signal }) });
+    const { connection, close } = postgres;
+    return { connection, isEmbedded: true, locationNote: createLocationNote(postgres), close };
   } catch (error) {
     if (error instanceof EmbeddedPostgresError) throw new StartError(error.message, { cause: error });
     if (isSystemError(error)) {
@@ -78,6 +74,18 @@ async function openEmbedded(
     }
     throw error;
   }
+}
+
+/** Creates the sentences of `locationNote`; undefined if everything is where an operator expects it. */
+export function createLocationNote({
+  location: { directory, reason },
+  copiedBinaries: copy,
+}: Pick<EmbeddedPostgres, "location" | "copiedBinaries">): string | undefined {
+  const sentences = [
+    reason !== undefined && `Its data is in ${directory}, because ${reason}.`,
+    copy && `Postgres runs from a copy in ${copy.directory}, because ${copy.reason}.`,
+  ].filter((sentence) => sentence !== false && sentence !== undefined);
+  return sentences.length > 0 ? sentences.join(" ") : undefined;
 }
 
 async function openExternal(databaseUrl: string, options: ServerOptions): Promise<DatabaseServer> {

@@ -11,11 +11,11 @@ import { runProgram } from "./run-program.ts";
  */
 export const sharedDirectory = "/var/lib/latchkey";
 
-/** The programs of a Postgres installation. If they are a copy, `reason` states why. */
+/** The programs of a Postgres installation. If they are a copy, `copy` states where and why. */
 export interface Binaries {
   readonly postgres: string;
   readonly initdb: string;
-  readonly reason?: string;
+  readonly copy?: { readonly directory: string; readonly reason: string };
 }
 
 /**
@@ -28,9 +28,11 @@ export async function getBinaries(account: ServerAccount | undefined): Promise<B
   const trial = await runProgram(installed.postgres, ["--version"], { account });
   if (trial.isSuccess) return installed;
   if (account && (await runProgram(installed.postgres, ["--version"])).isSuccess) {
-    const copy = binariesBelow(await copyBinaries(packageDirectory));
-    if ((await runProgram(copy.postgres, ["--version"], { account })).isSuccess) {
-      return { ...copy, reason: `the user that runs Postgres cannot access ${packageDirectory}` };
+    const directory = await copyBinaries(packageDirectory);
+    const copied = binariesBelow(directory);
+    if ((await runProgram(copied.postgres, ["--version"], { account })).isSuccess) {
+      const reason = `the user that runs Postgres cannot access ${packageDirectory}`;
+      return { ...copied, copy: { directory, reason } };
     }
   }
   throw new EmbeddedPostgresError(

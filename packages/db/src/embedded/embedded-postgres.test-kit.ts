@@ -90,7 +90,7 @@ export async function listIncompleteClusters(home: string): Promise<string[]> {
 
 /** Another process that has the data directory's Postgres open. */
 export interface Holder {
-  readonly report: { readonly kind: string; readonly location: EmbeddedPostgres["location"] };
+  readonly report: Pick<EmbeddedPostgres, "kind" | "location" | "copiedBinaries">;
   /** Makes the process close. Returns its exit code. */
   readonly finish: () => Promise<number | null>;
   /** Kills it and its whole process group with SIGKILL. */

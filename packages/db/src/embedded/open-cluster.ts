@@ -1,4 +1,4 @@
-import { getBinaries } from "./binaries.ts";
+import { type Binaries, getBinaries } from "./binaries.ts";
 import { type ClusterConnection, readSuperuserConnection } from "./cluster-connection.ts";
 import { findClusterLocation, hasCluster } from "./cluster-location.ts";
 import { createCluster, removeStaleClusters, requireVersion } from "./create-cluster.ts";
@@ -11,8 +11,10 @@ import { type EmbeddedPostgresEvent, superviseCluster } from "./supervise-cluste
 export interface OpenCluster {
   /** How the superuser connects. Stays the same when Postgres restarts. */
   readonly superuser: ClusterConnection;
-  /** The home of the cluster. `reason` states why something is not where you would expect it. */
+  /** The home of the cluster. `reason` states why it is not the data directory. */
   readonly location: { readonly directory: string; readonly reason?: string };
+  /** The directory with the copy of Postgres that runs, if it is one, and why. */
+  readonly copiedBinaries: Binaries["copy"];
   /** `found`: Postgres was already running, for another process or left behind by a killed one. */
   readonly kind: "started" | "found";
   /**
@@ -34,7 +36,7 @@ export async function openCluster(options: {
   signal?: AbortSignal;
 }): Promise<OpenCluster> {
   const { signal, onEvent = () => {} } = options;
-  const { cluster, reason } = await prepareCluster(options.dataDirectory);
+  const cluster = await prepareCluster(options.dataDirectory);
   const membership = await joinCluster(cluster, { signal, onStarting: () => onEvent({ kind: "starting" }) });
   try {
     signal?.throwIfAborted();
@@ -43,11 +45,13 @@ export async function openCluster(options: {
     await leaveCluster(cluster, membership);
     throw error;
   }
+  const { home, reason } = cluster.location;
   const supervision = superviseCluster({ cluster, membership, onEvent });
   let closed: Promise<void> | undefined;
   return {
     superuser: cluster.superuser,
-    location: { directory: cluster.location.home, ...(reason && { reason }) },
+    location: { directory: home, ...(reason !== undefined && { reason }) },
+    copiedBinaries: cluster.binaries.copy,
     kind: membership.server ? "started" : "found",
     close() {
       closed ??= supervision.end().then((last) => last && leaveCluster(cluster, last));
@@ -56,7 +60,7 @@ export async function openCluster(options: {
   };
 }
 
-async function prepareCluster(dataDirectory: string): Promise<{ cluster: Cluster; reason: string }> {
+async function prepareCluster(dataDirectory: string): Promise<Cluster> {
   const directory = await createDataDirectory(dataDirectory);
   let location = await findClusterLocation(directory);
   const binaries = await getBinaries(location.account);
@@ -68,9 +72,7 @@ async function prepareCluster(dataDirectory: string): Promise<{ cluster: Cluster
     location = await findClusterLocation(directory);
   }
   await requireVersion(location.cluster);
-  const superuser = await readSuperuserConnection(location.cluster);
-  const reason = [location.reason, binaries.reason].filter(Boolean).join("; ");
-  return { cluster: { location, binaries, superuser }, reason };
+  return { location, binaries, superuser: await readSuperuserConnection(location.cluster) };
 }
 
 async function leaveCluster(cluster: Cluster, { presence, server }: Membership): Promise<void> {
