@@ -140,10 +140,17 @@ test("the request for a code has PKCE, state and nonce, and leads back to the in
 
 test("an address that the provider has not verified creates and links nothing", async () => {
   const email = "unverified@example.com";
-  provider.setClaims("unverified", { email, isEmailVerified: false });
-  expect(await enter("unverified")).toMatchObject({ code: "FORBIDDEN" });
+  for (const isEmailVerified of [false, "false"] as const) {
+    provider.setClaims("unverified", { email, isEmailVerified });
+    expect(await enter("unverified")).toMatchObject({ code: "FORBIDDEN" });
+  }
   expect(await countUsers(email)).toBe(0);
   expect(await enter("without-email")).toMatchObject({ code: "FORBIDDEN" });
+});
+
+test("an address counts as verified if the provider says so as text", async () => {
+  provider.setClaims("text", { email: "text@example.com", isEmailVerified: "true" });
+  expect(await enter("text")).toMatchObject({ status: 200, data: { isNewAccount: true } });
 });
 
 test("an account is linked by its address only if the address was verified here", async () => {

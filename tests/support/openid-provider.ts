@@ -7,7 +7,8 @@ import type { Variables } from "./product.ts";
 /** What the provider says about an identity. Its subject is the name that the person signs in with. */
 interface Claims {
   readonly email: string;
-  readonly isEmailVerified: boolean;
+  /** Some providers send it as text. */
+  readonly isEmailVerified: boolean | "true" | "false";
 }
 
 /** An OpenID provider on a loopback port, of another site than the product. */

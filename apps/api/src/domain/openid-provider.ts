@@ -162,7 +162,8 @@ async function exchange(
     issuer: claims.iss,
     subject: readSubject(claims.sub),
     email: typeof profile.email === "string" ? profile.email : undefined,
-    isEmailVerified: profile.email_verified === true,
+    // Some providers can send added claims only as text.
+    isEmailVerified: profile.email_verified === true || profile.email_verified === "true",
     name: typeof profile.name === "string" ? profile.name : undefined,
     authenticatedAt: readAuthTime(claims.auth_time),
   };
