@@ -179,7 +179,7 @@ const meta = z
   )
   .refine((value) => hasNoKey(JSON.stringify(value)), containsKey)
   .meta({
-    description: `Data of your own, up to ${maxMetaBytes} bytes of JSON, which a verification returns. It is in no log.`,
+    description: `Data of your own, up to ${maxMetaBytes} bytes of JSON and ${maxMetaDepth} levels deep, which a verification returns. It is in no log. Write numbers beyond ±9007199254740991, and numbers closer to 0 than 1e-15, as text.`,
     example: { plan: "pro" },
   });
 

@@ -50,7 +50,7 @@ export const requestedLimits = z
   )
   .meta({
     description:
-      "Limits that apply in addition to those that always apply. The key or its consumer must have a limit with each name.",
+      "Limits that apply in addition to those that always apply. The key or its consumer must have a limit with each name. Each name can occur once.",
     example: [{ name: "exports", cost: 5 }],
   });
 
@@ -106,7 +106,7 @@ export const verificationRequest = z.strictObject({
     .refine((tags) => new Set(tags).size === tags.length, customIssue("invalid_value", "Name each tag once."))
     .meta({
       description:
-        "What the verification is counted under in the usage of the keyspace, such as the endpoint or the region of your API. Tags don't affect the result.",
+        "What the verification is counted under in the usage of the keyspace, such as the endpoint or the region of your API. Tags don't affect the result. Each can occur once.",
       example: ["endpoint:exports", "region:eu"],
     })
     .default([]),

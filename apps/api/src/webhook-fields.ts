@@ -64,7 +64,8 @@ export const webhookChanges = {
   isDisabled: z
     .boolean()
     .meta({
-      description: "If `true`, no more messages are sent, and pending deliveries fail.",
+      description:
+        "If `true`, no more messages are sent. A pending delivery fails when its next attempt is due, unless the webhook is enabled before that.",
       example: false,
     })
     .exactOptional(),

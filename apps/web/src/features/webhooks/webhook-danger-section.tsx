@@ -80,7 +80,7 @@ export function WebhookDangerSection({ workspace, webhook }: WebhookDangerSectio
         >
           {isDisabled
             ? "Messages about new events are sent. Events that occurred while it was disabled are never sent. To send messages that failed, use Redeliver in the log."
-            : "No more messages are sent, and pending ones fail, until you enable it again."}
+            : "No more messages are sent until you enable it again. A pending message fails when its next attempt is due."}
         </DangerRow>
         <DeleteRow noun="webhook" onDelete={deletion.open}>
           The log of its deliveries is deleted too. This can’t be undone.
@@ -97,8 +97,9 @@ export function WebhookDangerSection({ workspace, webhook }: WebhookDangerSectio
         onConfirm={() => setDisabled(true)}
       >
         <p className={dialogClasses.words}>
-          No more messages are sent to <strong>{host}</strong>, and pending ones fail. Events that occur while
-          the webhook is disabled are never sent, even after you enable it again.
+          No more messages are sent to <strong>{host}</strong>. A pending message fails when its next attempt
+          is due. Events that occur while the webhook is disabled are never sent, even after you enable it
+          again.
         </p>
       </ConfirmDialog>
       <ConfirmDialog
