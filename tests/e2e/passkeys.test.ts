@@ -7,6 +7,7 @@ import { visitor } from "../support/visitor.ts";
 import { closeWithoutCopying } from "./close-without-copying.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { failCalls } from "./fail-calls.ts";
+import { loseResponse } from "./lose-response.ts";
 import { stayDuringCall } from "./stay-during-call.ts";
 
 // Ada uses a passkey, with Chromium's virtual authenticator. Each test continues where the previous one ended.
@@ -168,6 +169,35 @@ test("adds an authenticator app to the passkey, which keeps the recovery codes",
   await page.locator("#content:focus").waitFor();
 });
 
+test("leaving the page while the browser asks for a passkey adds none", async () => {
+  await devtools.send("WebAuthn.setAutomaticPresenceSimulation", { authenticatorId, enabled: false });
+  await page.goto(`${baseUrl}/account/profile`);
+  await page.getByRole("link", { name: "Security", exact: true }).click();
+  await page.evaluate(`{
+    const { create } = navigator.credentials;
+    navigator.credentials.create = (options) => {
+      const created = create.call(navigator.credentials, options);
+      window.ceremony = created.then(() => "done", ({ name }) => name);
+      return created;
+    };
+  }`);
+  await page.getByRole("button", { name: "Add a passkey" }).click();
+  const dialog = page.getByRole("dialog", { name: "Add a passkey" });
+  await dialog.getByLabel("Name").fill("Phone");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction("window.ceremony");
+  await page.goBack();
+  await page
+    .getByRole("dialog", { name: "Leave this page?" })
+    .getByRole("button", { name: "Leave page" })
+    .click();
+  await page.getByRole("heading", { name: "Profile", level: 1 }).waitFor();
+  expect(await page.evaluate("window.ceremony")).toBe("AbortError");
+  await devtools.send("WebAuthn.setAutomaticPresenceSimulation", { authenticatorId, enabled: true });
+  await page.getByRole("link", { name: "Security", exact: true }).click();
+  await page.getByRole("button", { name: "Remove the passkey Old laptop" }).waitFor();
+});
+
 test("a sensitive change is confirmed with the passkey, and repeated", async () => {
   await environment.change(
     "update sessions set created_at = created_at - interval '1 hour', authenticated_at = null",
@@ -190,4 +220,14 @@ test("a sensitive change is confirmed with the passkey, and repeated", async () 
   expect(await page.getByRole("button", { name: /^Remove the passkey/ }).count()).toBe(0);
   await page.setViewportSize({ width: 375, height: 812 });
   await expect.poll(() => page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+});
+
+test("after a lost response, says that the passkey may have been added, and lists it", async () => {
+  await page.getByRole("button", { name: "Add a passkey" }).click();
+  const dialog = page.getByRole("dialog", { name: "Add a passkey" });
+  await dialog.getByLabel("Name").fill("New laptop");
+  await loseResponse(page, "factors.addPasskey");
+  await page.keyboard.press("Enter");
+  await dialog.getByRole("alert").filter({ hasText: "The passkey may have been added." }).waitFor();
+  await page.getByRole("button", { name: "Remove the passkey New laptop", includeHidden: true }).waitFor();
 });

@@ -67,9 +67,13 @@ export async function enableTotp(
   requireRecentAuthentication(origin);
   await lockAccount(trx, edit);
   const totp = await findTotp(trx, userId);
-  if (!totp || totp.confirmedAt) {
-    throw new AppError("CONFLICT", { message: "This setup is no longer valid. Start again." });
+  if (totp?.confirmedAt) {
+    // The response to an earlier request may have been lost, with the recovery codes.
+    const message =
+      "Your authenticator app is already set up. If you have no recovery codes, create new ones.";
+    throw new AppError("CONFLICT", { message });
   }
+  if (!totp) throw new AppError("CONFLICT", { message: "This setup is no longer valid. Start again." });
   const parsed = parseTotpCode(code);
   const secret = factorSecrets.decrypt(userId, totp.secret);
   const step = parsed === undefined ? undefined : findTotpStep(secret, parsed, totp.nowSeconds);

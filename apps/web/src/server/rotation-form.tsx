@@ -12,6 +12,8 @@ import { describeFailure } from "./failure.ts";
 interface RotationFormProps {
   /** What the rotation does. */
   readonly explanation: ReactNode;
+  /** How many keys it rotates. */
+  readonly keyCount: number;
   /** The label of the button that rotates. */
   readonly action: string;
   /** Why the last attempt failed. */
@@ -23,7 +25,8 @@ interface RotationFormProps {
 
 /** The form of a dialog that rotates keys, with the time for which the old secrets stay valid. */
 export function RotationForm(props: RotationFormProps): ReactElement {
-  const { explanation, action, error, isBusy, onRotate, onCancel } = props;
+  const { explanation, keyCount, action, error, isBusy, onRotate, onCancel } = props;
+  const failure = error === null ? undefined : describeFailure(error);
   const form = useForm<OverlapValues>({
     mode: "controlled",
     initialValues: { choice: "86400", amount: "", unit: "3600" },
@@ -39,9 +42,20 @@ export function RotationForm(props: RotationFormProps): ReactElement {
       }, focusFirstError(form.getInputNode))}
     >
       <p className={classes.words}>{explanation}</p>
-      {error !== null && <FormFailure {...describeFailure(error)} />}
+      {failure && (
+        <FormFailure
+          message={failure.code === "NO_ANSWER" ? describeLostResponse(keyCount) : failure.message}
+          requestId={failure.requestId}
+        />
+      )}
       <OverlapFields form={form} />
       <FormActions action={action} isBusy={isBusy} onCancel={onCancel} />
     </form>
   );
+}
+
+function describeLostResponse(keyCount: number): string {
+  return keyCount === 1
+    ? "The server didn’t respond. The key may have a new secret, which can’t be shown. The old one then stays valid only for the time that you chose. Rotate the key again to get another new secret."
+    : "The server didn’t respond. The keys may have new secrets, which can’t be shown. The old ones then stay valid only for the time that you chose. Rotate the keys again to get other new secrets.";
 }

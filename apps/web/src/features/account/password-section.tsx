@@ -54,7 +54,12 @@ function PasswordForm({ email, hasPassword }: PasswordFormProps): ReactElement {
       // The form that set the first password was replaced by one that asks for the current password.
       if (!hasPassword) document.getElementById("content")?.focus();
     },
-    onError: (error: unknown) => void showIssues(form, error),
+    onError: async (error: unknown) => {
+      showIssues(form, error);
+      // If the response was lost, the page can show that there is a password.
+      if (describeFailure(error).code === "NO_ANSWER")
+        await queryClient.invalidateQueries({ queryKey: trpc.account.pathKey() });
+    },
   };
   const change = useMutation(trpc.account.changePassword.mutationOptions(handlers));
   const set = useMutation(trpc.account.setPassword.mutationOptions(handlers));
@@ -69,7 +74,14 @@ function PasswordForm({ email, hasPassword }: PasswordFormProps): ReactElement {
       onSubmit={form.onSubmit(save, focusFirstError(form.getInputNode))}
     >
       {failure && !hasIssueOf(form, failure) && (
-        <FormFailure message={describeRejection(failure, submittedAt)} requestId={failure.requestId} />
+        <FormFailure
+          message={
+            failure.code === "NO_ANSWER"
+              ? describeLostResponse(hasPassword)
+              : describeRejection(failure, submittedAt)
+          }
+          requestId={failure.requestId}
+        />
       )}
       {/* Tells password managers which account the new password is for. */}
       <input type="text" autoComplete="username" value={email} readOnly hidden />
@@ -99,4 +111,10 @@ function PasswordForm({ email, hasPassword }: PasswordFormProps): ReactElement {
       </BusyButton>
     </form>
   );
+}
+
+function describeLostResponse(hasPassword: boolean): string {
+  return hasPassword
+    ? "The server didn’t respond. Your password may have been changed. If it was, your other sessions have ended, and your current password is the new one."
+    : "The server didn’t respond. Your password may have been set. If it was, your other sessions have ended.";
 }

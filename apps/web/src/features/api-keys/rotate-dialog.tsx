@@ -1,5 +1,6 @@
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
+import { describeFailure } from "../../server/failure.ts";
 import { RotationForm } from "../../server/rotation-form.tsx";
 import { type ApiKey, trpc } from "../../server/trpc.ts";
 import { Quoted } from "../../ui/quoted.tsx";
@@ -40,17 +41,23 @@ interface RotateFormProps extends SecretFormProps {
  */
 function RotateForm({ apiKey, onCreated, onCancel }: RotateFormProps): ReactElement {
   const queryClient = useQueryClient();
+  const refresh = () => queryClient.invalidateQueries({ queryKey: trpc.apiKeys.pathKey() });
   const rotate = useMutation(
     trpc.apiKeys.rotate.mutationOptions({
       onSuccess: ({ key }) => {
         onCreated({ name: apiKey.name, secret: key });
-        void queryClient.invalidateQueries({ queryKey: trpc.apiKeys.pathKey() });
+        void refresh();
+      },
+      // If the response was lost, the page can show that the key was rotated.
+      onError: (error) => {
+        if (describeFailure(error).code === "NO_ANSWER") void refresh();
       },
     }),
   );
   return (
     <RotationForm
       explanation="The key gets a new secret and keeps its settings. Replace the old secret wherever it is used while it is still valid."
+      keyCount={1}
       action="Rotate key"
       error={rotate.error}
       isBusy={rotate.isPending}

@@ -1,5 +1,6 @@
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
+import { describeFailure } from "../../server/failure.ts";
 import { RotationForm } from "../../server/rotation-form.tsx";
 import { type IssuedKey, trpc } from "../../server/trpc.ts";
 import { titleOfKey } from "../../ui/issued-key-title.ts";
@@ -37,11 +38,16 @@ export function RotateIssuedKeyDialog(props: RotateIssuedKeyDialogProps): ReactE
 function Form(props: RotateIssuedKeyDialogProps & SecretFormProps): ReactElement {
   const { workspaceId, issuedKey, onCreated, onCancel } = props;
   const queryClient = useQueryClient();
+  const refresh = () => queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.pathKey() });
   const rotate = useMutation(
     trpc.issuedKeys.rotate.mutationOptions({
       onSuccess: ({ name, key }) => {
         onCreated({ name, secret: key });
-        void queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.pathKey() });
+        void refresh();
+      },
+      // If the response was lost, the page can show that the key was rotated.
+      onError: (error) => {
+        if (describeFailure(error).code === "NO_ANSWER") void refresh();
       },
     }),
   );
@@ -49,6 +55,7 @@ function Form(props: RotateIssuedKeyDialogProps & SecretFormProps): ReactElement
   return (
     <RotationForm
       explanation="The key gets a new secret and keeps its settings. The consumer can replace the old secret while it is still valid."
+      keyCount={1}
       action="Rotate key"
       error={rotate.error}
       isBusy={rotate.isPending}

@@ -1,5 +1,6 @@
 import { useIsMutating, useMutation } from "@tanstack/react-query";
 import { type ReactElement, type ReactNode, useState } from "react";
+import { describeFailure } from "../../server/failure.ts";
 import { RotationForm } from "../../server/rotation-form.tsx";
 import { type BulkRotation, trpc } from "../../server/trpc.ts";
 import { countOf } from "../../ui/count.ts";
@@ -79,6 +80,10 @@ function Form({ path, choice, keyCount, onDone, onCancel }: FormProps): ReactEle
         onDone(result, isPageOpen());
         void refreshKeys();
       },
+      // If the response was lost, the page can show that keys were rotated.
+      onError: (error) => {
+        if (describeFailure(error).code === "NO_ANSWER") void refreshKeys();
+      },
     }),
   );
   const keys = countOf(keyCount, "key", "keys");
@@ -87,6 +92,7 @@ function Form({ path, choice, keyCount, onDone, onCancel }: FormProps): ReactEle
       explanation={`${keys} ${
         keyCount === 1 ? "gets a new secret and keeps its" : "get new secrets and keep their"
       } settings. Consumers can replace an old secret while it is still valid. You download the new secrets as a file in the next step.`}
+      keyCount={keyCount}
       action={`Rotate ${keys}`}
       error={rotate.error}
       isBusy={rotate.isPending}

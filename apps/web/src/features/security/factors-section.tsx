@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
-import { describeFailure } from "../../server/failure.ts";
+import { describeFailure, type Failure } from "../../server/failure.ts";
 import { QueryPanel } from "../../server/query-panel.tsx";
 import { type NewTotp, trpc } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
@@ -152,6 +152,10 @@ function RecoveryCodes({ count, onRecoveryCodes }: CodesReceiver & { readonly co
         onRecoveryCodes(recoveryCodes);
         await showChanged();
       },
+      // If the response was lost, the page can show how many codes there are.
+      onError: (error) => {
+        if (describeFailure(error).code === "NO_ANSWER") void showChanged();
+      },
     }),
   );
   usePendingSecrets(replace.isPending);
@@ -171,7 +175,7 @@ function RecoveryCodes({ count, onRecoveryCodes }: CodesReceiver & { readonly co
         isOpen={isReplacing}
         title="Create new recovery codes?"
         action="Create new codes"
-        failure={replace.error ? describeFailure(replace.error) : undefined}
+        failure={replace.error ? describeReplacementFailure(replace.error) : undefined}
         isBusy={replace.isPending}
         onCancel={() => setReplacing(false)}
         onConfirm={() => replace.mutate()}
@@ -181,4 +185,12 @@ function RecoveryCodes({ count, onRecoveryCodes }: CodesReceiver & { readonly co
       </ConfirmDialog>
     </>
   );
+}
+
+function describeReplacementFailure(error: unknown): Failure {
+  const failure = describeFailure(error);
+  if (failure.code !== "NO_ANSWER") return failure;
+  const message =
+    "The server didn’t respond. Your current codes may have stopped working. Try again to get new ones.";
+  return { ...failure, message };
 }

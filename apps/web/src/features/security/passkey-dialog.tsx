@@ -2,7 +2,8 @@ import { TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { notifications } from "@mantine/notifications";
 import { useMutation } from "@tanstack/react-query";
-import { type ReactElement, useEffect, useState } from "react";
+import { type ReactElement, useEffect, useRef, useState } from "react";
+import { describeFailure } from "../../server/failure.ts";
 import { loadPasskeyLibrary, usePasskey } from "../../server/passkeys.ts";
 import { type Passkey, trpc } from "../../server/trpc.ts";
 import { collapseSpaces } from "../../ui/collapse-spaces.ts";
@@ -44,6 +45,9 @@ export function PasskeyDialog({ mode, onRecoveryCodes, onClose }: PasskeyDialogP
   );
 }
 
+const lostResponse =
+  "The server didn’t respond. The passkey may have been added. If this page shows it, close the dialog and create new recovery codes.";
+
 interface PasskeyFormProps extends CodesReceiver {
   readonly mode: PasskeyDialogMode;
   readonly onBusy: (isBusy: boolean) => void;
@@ -60,9 +64,24 @@ function PasskeyForm({ mode, onBusy, onRecoveryCodes, onClose }: PasskeyFormProp
   });
   useUnsavedInput(form.isDirty);
   const showChanged = useFactorsChanged();
+  const ceremony = useRef<{ readonly cancelCeremony: () => void }>(undefined);
+  useEffect(
+    () => () => {
+      ceremony.current?.cancelCeremony();
+      ceremony.current = undefined;
+    },
+    [],
+  );
   const start = useMutation(trpc.factors.startPasskey.mutationOptions());
-  const add = useMutation(trpc.factors.addPasskey.mutationOptions());
-  usePendingSecrets(add.isPending);
+  const add = useMutation(
+    trpc.factors.addPasskey.mutationOptions({
+      // If the response was lost, the page can show that the passkey was added.
+      onError: (error) => {
+        if (describeFailure(error).code === "NO_ANSWER") void showChanged();
+      },
+    }),
+  );
+  const isAdditionLost = add.error !== null && describeFailure(add.error).code === "NO_ANSWER";
   const rename = useMutation(trpc.factors.renamePasskey.mutationOptions());
   const save = async (name: string) => {
     if (isRename) {
@@ -70,9 +89,14 @@ function PasskeyForm({ mode, onBusy, onRecoveryCodes, onClose }: PasskeyFormProp
       await showChanged();
       return onClose();
     }
+    add.reset();
     const optionsJSON = await start.mutateAsync();
-    const { startRegistration } = await loadPasskeyLibrary();
+    const { startRegistration, WebAuthnAbortService } = await loadPasskeyLibrary();
+    ceremony.current = WebAuthnAbortService;
     const response = await startRegistration({ optionsJSON });
+    // The user has opened another page, where nothing would show the recovery codes.
+    if (!ceremony.current) return;
+    ceremony.current = undefined;
     const { recoveryCodes } = await add.mutateAsync({ name, response });
     onClose();
     if (recoveryCodes) onRecoveryCodes(recoveryCodes);
@@ -80,6 +104,8 @@ function PasskeyForm({ mode, onBusy, onRecoveryCodes, onClose }: PasskeyFormProp
     notifications.show({ message: "The passkey was added. Your other sessions have ended." });
   };
   const passkey = usePasskey(() => save(collapseSpaces(form.getValues().name)));
+  // The response can contain recovery codes, and the browser may already have asked for the passkey.
+  usePendingSecrets(!isRename && passkey.isBusy);
   useEffect(() => onBusy(passkey.isBusy), [passkey.isBusy, onBusy]);
   // The form unmounts when the dialog closes, before the passkey's call returns.
   useEffect(() => () => onBusy(false), [onBusy]);
@@ -94,7 +120,9 @@ function PasskeyForm({ mode, onBusy, onRecoveryCodes, onClose }: PasskeyFormProp
           Your browser then asks how to save it. You can no longer sign in with only your password.
         </p>
       )}
-      {passkey.failure && <FormFailure {...passkey.failure} />}
+      {passkey.failure && (
+        <FormFailure {...passkey.failure} {...(isAdditionLost && { message: lostResponse })} />
+      )}
       <TextInput
         {...form.getInputProps("name")}
         key={form.key("name")}

@@ -43,6 +43,9 @@ export function TotpDialog({ totp, onRecoveryCodes, onClose }: TotpDialogProps):
   );
 }
 
+const lostResponse =
+  "The server didn’t respond. The authenticator app may have been set up, so keep its entry. If this page shows that it was, close the dialog and create new recovery codes.";
+
 interface TotpFormProps extends CodesReceiver {
   readonly totp: NewTotp;
   readonly onClose: () => void;
@@ -67,7 +70,11 @@ function TotpForm({ totp, onRecoveryCodes, onClose }: TotpFormProps): ReactEleme
         if (!recoveryCodes) document.getElementById("content")?.focus();
         notifications.show({ message: "The authenticator app was set up. Your other sessions have ended." });
       },
-      onError: (error) => showIssues(form, error),
+      onError: (error) => {
+        showIssues(form, error);
+        // If the response was lost, the page can show that the app was set up.
+        if (describeFailure(error).code === "NO_ANSWER") void showChanged();
+      },
     }),
   );
   usePendingSecrets(enable.isPending);
@@ -84,7 +91,12 @@ function TotpForm({ totp, onRecoveryCodes, onClose }: TotpFormProps): ReactEleme
       </p>
       <Secret totp={totp} />
       {failure && !hasIssueOf(form, failure) && (
-        <FormFailure message={describeRejection(failure, enable.submittedAt)} requestId={failure.requestId} />
+        <FormFailure
+          message={
+            failure.code === "NO_ANSWER" ? lostResponse : describeRejection(failure, enable.submittedAt)
+          }
+          requestId={failure.requestId}
+        />
       )}
       <CodeField
         {...form.getInputProps("code")}
