@@ -32,6 +32,13 @@ async function expectNotCached(key: string): Promise<void> {
   expect(await page.evaluate("location.href + JSON.stringify(history.state)")).not.toContain(key);
 }
 
+/** Issues a disabled key in the keyspace of the open page. Returns its secret. */
+async function issueDisabled(name: string): Promise<string> {
+  const fields = { name, isDisabled: true, permissions: ["reports.*"] };
+  const path = { workspaceId: workspace.id, keyspaceId: readPath().keyspaceId };
+  return (await proceduresOf(page).issuedKeys.create.mutate({ ...path, fields })).key;
+}
+
 /** Chooses an option of a select. */
 async function choose(label: string, option: string): Promise<void> {
   await dialog().getByRole("combobox", { name: label }).click();
@@ -141,6 +148,10 @@ test("tries the key: by default nothing is spent, and each result is explained",
   await expectNotCached(secret);
   await field("Key").fill("sk_live_unknown");
   await verify("NOT_FOUND");
+  // The page then counts a key that was issued elsewhere.
+  await field("Key").fill(await issueDisabled("Globex"));
+  await verify("DISABLED");
+  await page.getByText("2 keys", { exact: true }).waitFor();
   await dialog().getByRole("button", { name: "Close" }).last().click();
   await dialog().waitFor({ state: "detached" });
   await rowOf("Acme").getByText("Never", { exact: true }).waitFor({ state: "detached" });
@@ -148,14 +159,7 @@ test("tries the key: by default nothing is spent, and each result is explained",
 });
 
 test("finds keys by name, first characters, status, consumer and permission, in the URL", async () => {
-  const { keyspaceId } = readPath();
-  for (const name of ["Globex", "Initech"]) {
-    await proceduresOf(page).issuedKeys.create.mutate({
-      workspaceId: workspace.id,
-      keyspaceId,
-      fields: { name, isDisabled: true, permissions: ["reports.*"] },
-    });
-  }
+  await issueDisabled("Initech");
   await page.reload();
   await page.getByText("3 keys", { exact: true }).waitFor();
   const search = page.getByRole("searchbox", { name: "Search keys" });

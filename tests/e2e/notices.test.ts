@@ -82,8 +82,9 @@ test("the bell counts unread notices, and they are read one by one and all toget
   await page.getByRole("heading", { name: "No unread notices" }).waitFor();
   await page.getByRole("heading", { name: "Notices", level: 1 }).and(focused()).waitFor();
   expect(await failure.count()).toBe(0);
-  await page.getByRole("button", { name: "All", exact: true }).click();
+  await page.getByRole("button", { name: "Show all notices" }).press("Enter");
   await expect.poll(() => notices().count()).toBe(3);
+  await page.getByRole("heading", { name: "Notices", level: 1 }).and(focused()).waitFor();
 });
 
 test("a notice links to its workspace", async () => {

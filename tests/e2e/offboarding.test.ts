@@ -269,7 +269,8 @@ test("a service account takes over the integration, while the person stays", asy
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
   // Both keys work until the person is removed, and the dialog shows when the new one is used.
   expect([await statusOf(former), await statusOf(secret)]).toEqual([200, 200]);
-  await created.getByText(/The new key was used/).waitFor();
+  // The time, which changes, isn't announced.
+  await created.getByRole("status").getByText("The new key was used", { exact: true }).waitFor();
   const warning = created.getByText("You haven’t copied 1 key, and it won’t be shown again.");
   expect(await warning.count()).toBe(0);
   await ada.keyboard.press("Escape");

@@ -8,6 +8,7 @@ import { closeWithoutCopying } from "./close-without-copying.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { failCalls } from "./fail-calls.ts";
 import { holdCall } from "./hold-call.ts";
+import { callsOf } from "./lose-response.ts";
 import { returnToTab } from "./return-to-tab.ts";
 import { untilFocused } from "./until-focused.ts";
 
@@ -127,6 +128,21 @@ test("a member without a second factor leaves from that page", async () => {
   await dialog.getByText("To rejoin, you need an invitation.").waitFor();
   // The key is already rejected, because its owner has no second factor.
   await dialog.getByText("This workspace already rejects all of your API keys.").waitFor();
+  // The page stays while the workspace is loaded again.
+  const released = Promise.withResolvers<void>();
+  let isLoading = false;
+  await joan.route(callsOf("workspaces.get"), async (route) => {
+    isLoading = true;
+    await released.promise;
+    await route.continue();
+  });
+  await returnToTab(joan, async () => isLoading);
+  expect(await dialog.count()).toBe(1);
+  expect(
+    await joan.getByRole("heading", { name: /requires a second factor$/, includeHidden: true }).count(),
+  ).toBe(1);
+  released.resolve();
+  await joan.unrouteAll({ behavior: "wait" });
   await joan.waitForLoadState("networkidle");
   expect(await findProblemsInBothSchemes(joan)).toEqual([]);
   await dialog.getByRole("button", { name: "Leave workspace", exact: true }).click();

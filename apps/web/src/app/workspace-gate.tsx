@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useRouteContext } from "@tanstack/react-router";
-import { lazy, type ReactElement, Suspense } from "react";
+import { lazy, type ReactElement, Suspense, useState } from "react";
 import { trpc } from "../server/trpc.ts";
 import { findObstacle } from "../server/workspace-obstacle.ts";
 
@@ -12,9 +12,15 @@ const WorkspaceObstaclePage = lazy(async () => ({
 export function WorkspaceGate(): ReactElement {
   const { session, workspace } = useRouteContext({ from: "/app/w/$slug" });
   const { data, error } = useQuery(trpc.workspaces.get.queryOptions({ workspaceId: workspace.id }));
-  // Until the server responds, the session says whether the workspace is disabled, so that no page sends calls that fail.
-  const known = workspace.isDisabled && !data ? "workspace_disabled" : undefined;
-  const obstacle = error === null ? known : findObstacle(error);
+  const found = error === null ? undefined : findObstacle(error);
+  const [last, setLast] = useState({ workspaceId: workspace.id, obstacle: found });
+  const isSettled = error !== null || data !== undefined;
+  if (last.workspaceId !== workspace.id || (isSettled && last.obstacle !== found))
+    setLast({ workspaceId: workspace.id, obstacle: found });
+  // Until the server responds, the session says whether the workspace is disabled, so that no page sends calls that fail. While a
+  // rejected call is repeated, it has no error, and the pages stay closed.
+  const known = workspace.isDisabled ? "workspace_disabled" : last.obstacle;
+  const obstacle = isSettled ? found : known;
   // Remounts the page for another workspace, so that neither its state nor its former data is kept.
   if (!obstacle) return <Outlet key={workspace.id} />;
   return (

@@ -10,6 +10,7 @@ import { Section } from "../../ui/section.tsx";
 import { StatusBadge, type StatusTone } from "../../ui/status-badge.tsx";
 import classes from "./keyspaces.module.css";
 import { refreshRecentUsage } from "./recent-usage.tsx";
+import { refreshKeys } from "./refresh-keys.ts";
 import { type KeyspacePath, useLatestOutcome } from "./use-keyspaces.ts";
 import { verifyCommand } from "./verify-command.ts";
 
@@ -27,8 +28,8 @@ export function FirstVerificationStatus({ path }: { readonly path: KeyspacePath 
   const hasArrived = outcome !== null;
   useEffect(() => {
     if (!hasArrived) return;
-    // The table of keys shows when the key was last used, and its uses.
-    void queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.list.pathKey() });
+    // The table of keys shows when the key was last used, and its uses. Keys may have been issued since the page was loaded.
+    void refreshKeys();
     void refreshRecentUsage(queryClient);
   }, [hasArrived, queryClient]);
   return (

@@ -1,11 +1,11 @@
 import { verificationLimits } from "@latchkey/limits";
 import { Button, Group, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { type ReactElement, useEffect, useRef } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
-import { type Keyspace, type SessionWorkspace, trpc, trpcClient } from "../../server/trpc.ts";
+import { type Keyspace, type SessionWorkspace, trpcClient } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
 import { formatCount } from "../../ui/count.ts";
 import dialogClasses from "../../ui/dialog.module.css";
@@ -16,6 +16,7 @@ import { SecretField } from "../../ui/secret-field.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { isWholeNumber } from "../../ui/whole-number.ts";
 import classes from "./fields.module.css";
+import { refreshKeys } from "./refresh-keys.ts";
 import { VerificationVerdict } from "./verification-verdict.tsx";
 
 interface TryDialogProps {
@@ -48,7 +49,6 @@ type TriedKey = Parameters<typeof trpcClient.issuedKeys.verify.mutate>[0];
 
 /** The key exists only in its field and in the request. */
 function Form({ workspace, keyspace, onClose }: TryDialogProps): ReactElement {
-  const queryClient = useQueryClient();
   const submitted = useRef<TriedKey>(undefined);
   const verification = useMutation({
     // The key is not a variable of the mutation, because the mutation cache keeps variables.
@@ -58,7 +58,8 @@ function Form({ workspace, keyspace, onClose }: TryDialogProps): ReactElement {
       if (!request) throw new Error("The check was not run.");
       return await trpcClient.issuedKeys.verify.mutate(request);
     },
-    onSuccess: () => void queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.pathKey() }),
+    // The key may have been issued elsewhere since the page was loaded.
+    onSuccess: () => void refreshKeys(),
   });
   const form = useForm({
     name: "try-issued-key",

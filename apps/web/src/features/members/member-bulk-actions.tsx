@@ -6,6 +6,7 @@ import { type Invitation, type Member, trpc, trpcClient } from "../../server/trp
 import type { BulkAction, BulkItems } from "../../ui/bulk-change.ts";
 import { useLoaded } from "../../ui/use-loaded.ts";
 import type { BulkKeyImpact } from "./bulk-key-impact.tsx";
+import { refreshMembers } from "./refresh-members.ts";
 
 const keyImpact = {
   load: () => import("./bulk-key-impact.tsx").then((module) => module.BulkKeyImpact),
@@ -41,7 +42,7 @@ export const bulkMembers: Omit<BulkItems<Member>, "items"> = {
   nouns: ["member", "members"],
   describe: describeServiceAccounts,
   describeError: describeUnlessDeleted,
-  refresh: () => queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() }),
+  refresh: () => refreshMembers(queryClient),
 };
 
 /** What can be done with several invitations. New links that aren't emailed are shown once. */

@@ -13,6 +13,7 @@ import { CurrentCloseGuard } from "../../ui/uncopied-secrets.ts";
 import { useNow } from "../../ui/use-now.ts";
 import { KeyImpact } from "./key-impact.tsx";
 import { LeaveConfirmation } from "./leave-confirmation.tsx";
+import { refreshMembers } from "./refresh-members.ts";
 import { useIsReplacingKeys } from "./use-is-replacing-keys.ts";
 
 interface RemoveMemberDialogProps {
@@ -76,7 +77,7 @@ function RemoveConfirmation({ workspace, member, onClose }: ConfirmationProps): 
   const cancelLabel = "Keep for now";
   const closeAndNotify = async (outcome: string) => {
     discard();
-    await queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() });
+    await refreshMembers(queryClient);
     onClose();
     // The button that opened the dialog was removed with its row, so the focus moves to the page.
     document.getElementById("content")?.focus();

@@ -55,9 +55,7 @@ export function ReplacementKeys(props: ReplacementKeysProps): ReactElement {
               hasAutofocus={index === 0}
               onCopied={() => onCopied(id)}
             />
-            <span className={classes.detail} role="status">
-              <Use at={lastUses.get(id) ?? null} />
-            </span>
+            <Use at={lastUses.get(id) ?? null} />
           </li>
         ))}
       </ul>
@@ -69,11 +67,17 @@ export function ReplacementKeys(props: ReplacementKeysProps): ReactElement {
   );
 }
 
+/** The time is outside the status, because screen readers would announce each of its changes. */
 function Use({ at }: { readonly at: string | null }): ReactElement {
-  if (at === null) return <>The new key hasn’t been used yet.</>;
   return (
-    <>
-      The new key was used <RelativeTime at={at} />.
-    </>
+    <span className={classes.detail}>
+      <span role="status">The new key {at === null ? "hasn’t been used yet." : "was used"}</span>
+      {at !== null && (
+        <>
+          {" "}
+          <RelativeTime at={at} />.
+        </>
+      )}
+    </span>
   );
 }

@@ -28,6 +28,8 @@ export function useRoleChange(
     Promise.all([
       queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() }),
       queryClient.invalidateQueries({ queryKey: trpc.workspaces.get.queryKey({ workspaceId }) }),
+      // An offer of ownership to this member ends if they become an owner.
+      queryClient.invalidateQueries({ queryKey: trpc.ownership.get.queryKey({ workspaceId }) }),
     ]);
   return useMutation({
     mutationKey: trpc.members.changeRole.mutationKey(),

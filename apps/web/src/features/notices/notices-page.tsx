@@ -127,7 +127,14 @@ export function NoticesPage(): ReactElement {
             level={3}
             action={
               isUnread ? (
-                <Button variant="default" onClick={() => void navigate({ search: {}, replace: true })}>
+                <Button
+                  variant="default"
+                  onClick={() => {
+                    // The list replaces the button.
+                    title.current?.focus();
+                    void navigate({ search: {}, replace: true });
+                  }}
+                >
                   Show all notices
                 </Button>
               ) : (
