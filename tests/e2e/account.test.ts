@@ -6,6 +6,7 @@ import { signUp, visitor } from "../support/visitor.ts";
 import { proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { holdCall } from "./hold-call.ts";
+import { routeOnce } from "./route-once.ts";
 
 // Ada changes her own account on one device, and is signed in on another. Each test continues where the previous one
 // ended.
@@ -161,7 +162,7 @@ test("asks for the password before a sensitive change, 15 minutes after it was e
   await question.getByText("This is not your current password.").waitFor();
   await question.getByLabel("Password").fill(newPassword);
   // The factors may not have loaded, so that only the API knows that the account has one.
-  await here.route("**/trpc/account.confirmPassword*", (route) => route.fulfill(missingCode), { times: 1 });
+  await routeOnce(here, "**/trpc/account.confirmPassword*", (route) => route.fulfill(missingCode));
   await here.keyboard.press("Enter");
   const confirmation = here.getByRole("dialog", { name: "Confirm that it’s you" });
   await confirmation.getByText("Enter a code from your authenticator app.").waitFor();

@@ -5,6 +5,7 @@ import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { routeOnce } from "./route-once.ts";
 
 // The filters of the audit log, and its export.
 
@@ -204,19 +205,18 @@ test("explains that an export stopped early, that it is no longer allowed, and t
   await page.goto(address);
   await page.getByRole("button", { name: "Export" }).click();
   const dialog = page.getByRole("dialog");
-  await page.route("**/exports/audit-events", (route) => route.abort(), { times: 1 });
+  const exports = "**/exports/audit-events";
+  await routeOnce(page, exports, (route) => route.abort());
   await dialog.getByRole("button", { name: "Export" }).click();
   await dialog.getByText("The export stopped before it was complete. Try again.").waitFor();
   const body = JSON.stringify({
     error: { code: "FORBIDDEN", message: "Insufficient access", requestId: "r-1" },
   });
-  await page.route("**/exports/audit-events", (route) => route.fulfill({ status: 403, body }), { times: 1 });
+  await routeOnce(page, exports, (route) => route.fulfill({ status: 403, body }));
   await dialog.getByRole("button", { name: "Export" }).click();
   await dialog.getByText("Insufficient access.").waitFor();
   const ended = JSON.stringify({ error: { code: "UNAUTHORIZED", message: "Not signed in" } });
-  await page.route("**/exports/audit-events", (route) => route.fulfill({ status: 401, body: ended }), {
-    times: 1,
-  });
+  await routeOnce(page, exports, (route) => route.fulfill({ status: 401, body: ended }));
   await dialog.getByRole("button", { name: "Export" }).click();
   await page.getByText("Your session has ended. Sign in to continue.").waitFor();
   // Chromium reports the failed requests.

@@ -1,4 +1,5 @@
-import type { Page, Route } from "playwright-core";
+import type { Page } from "playwright-core";
+import { routeOnce } from "./route-once.ts";
 
 interface HeldCall {
   /** Settles when the page has sent the call. */
@@ -10,11 +11,10 @@ interface HeldCall {
 /** Holds the next call of a procedure, so that it is in flight until it is released. */
 export async function holdCall(page: Page, procedure: string): Promise<HeldCall> {
   const [sent, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const hold = async (route: Route) => {
+  await routeOnce(page, new RegExp(`/trpc/${procedure}\\b`), async (route) => {
     sent.resolve();
     await released.promise;
     await route.continue();
-  };
-  await page.route(new RegExp(`/trpc/${procedure}\\b`), hold, { times: 1 });
+  });
   return { isSent: sent.promise, release: () => released.resolve() };
 }

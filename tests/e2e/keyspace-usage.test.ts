@@ -6,6 +6,7 @@ import { enter, signIn } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { holdCall } from "./hold-call.ts";
+import { routeOnce } from "./route-once.ts";
 
 // Ada verifies keys of two keyspaces, and sees the verifications on the pages of the keyspace and of the workspace.
 
@@ -155,7 +156,7 @@ test("exports the shown period by outcome and by key as CSV, without formulas", 
 test("says that an export failed", async () => {
   await page.getByRole("button", { name: "Export CSV" }).click();
   const dialog = page.getByRole("dialog");
-  await page.route("**/exports/verifications", (route) => route.abort(), { times: 1 });
+  await routeOnce(page, "**/exports/verifications", (route) => route.abort());
   await dialog.getByRole("button", { name: "Export", exact: true }).click();
   await dialog.getByText("The export stopped before it was complete. Try again.").waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);

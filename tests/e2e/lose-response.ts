@@ -1,4 +1,5 @@
-import type { Page, Route } from "playwright-core";
+import type { Page } from "playwright-core";
+import { routeOnce } from "./route-once.ts";
 
 /** Matches calls of a procedure, also in a batch with others. */
 export const callsOf = (procedure: string): RegExp =>
@@ -6,9 +7,8 @@ export const callsOf = (procedure: string): RegExp =>
 
 /** Loses the response to the next call of a procedure, which the server performs. */
 export async function loseResponse(page: Page, procedure: string): Promise<void> {
-  const lose = async (route: Route) => {
+  await routeOnce(page, callsOf(procedure), async (route) => {
     await route.fetch();
     await route.abort();
-  };
-  await page.route(callsOf(procedure), lose, { times: 1 });
+  });
 }

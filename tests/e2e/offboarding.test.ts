@@ -7,6 +7,7 @@ import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { loseResponse } from "./lose-response.ts";
 import { returnToTab } from "./return-to-tab.ts";
+import { routeOnce } from "./route-once.ts";
 import { stayDuringCall } from "./stay-during-call.ts";
 import { untilFocused } from "./until-focused.ts";
 
@@ -98,7 +99,7 @@ async function failPreview(page: Page, procedure: string): Promise<void> {
       json: results.map((result, index) => (index === position ? failure : result)),
     });
   };
-  await page.route(url, fail, { times: 1 });
+  await routeOnce(page, url, fail);
   const response = page.waitForResponse(url);
   await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
   await (await response).finished();

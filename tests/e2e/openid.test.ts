@@ -6,6 +6,7 @@ import { signUp, visitor } from "../support/visitor.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { failCalls } from "./fail-calls.ts";
 import { holdCall } from "./hold-call.ts";
+import { routeOnce } from "./route-once.ts";
 
 // People sign up and sign in with a real OpenID provider, which is another site than the product. Each test continues where
 // the previous one ended.
@@ -51,9 +52,7 @@ test("a person signs up and gets a workspace of their own", async () => {
   await page.waitForLoadState("networkidle");
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   // Going back from the provider shows the page as it was. Here, the page is never left.
-  await page.route(`${provider.variables.OIDC_ISSUER}/**`, (route) => route.fulfill({ status: 204 }), {
-    times: 1,
-  });
+  await routeOnce(page, `${provider.variables.OIDC_ISSUER}/**`, (route) => route.fulfill({ status: 204 }));
   const left = page.waitForEvent("requestfailed", (request) => request.isNavigationRequest());
   await page.getByRole("button", { name: `Sign in with ${name}` }).click();
   await left;

@@ -7,6 +7,7 @@ import { visitor } from "../support/visitor.ts";
 import { closeWithoutCopying } from "./close-without-copying.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { failCalls } from "./fail-calls.ts";
+import { holdCall } from "./hold-call.ts";
 import { loseResponse } from "./lose-response.ts";
 import { stayDuringCall } from "./stay-during-call.ts";
 
@@ -46,6 +47,14 @@ async function signOut(): Promise<void> {
   await page.getByRole("menuitem", { name: "Sign out" }).click();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
   await page.goto(`${baseUrl}/sign-in?next=/account/security`);
+}
+
+/** Goes back to the profile, although a call or a question of the browser is pending. */
+async function leave(): Promise<void> {
+  await page.goBack();
+  const question = page.getByRole("dialog", { name: "Leave this page?" });
+  await question.getByRole("button", { name: "Leave page" }).click();
+  await page.getByRole("heading", { name: "Profile", level: 1 }).waitFor();
 }
 
 test("explains at another address where passkeys are available", async () => {
@@ -185,17 +194,31 @@ test("leaving the page while the browser asks for a passkey adds none", async ()
   const dialog = page.getByRole("dialog", { name: "Add a passkey" });
   await dialog.getByLabel("Name").fill("Phone");
   await page.keyboard.press("Enter");
-  await page.waitForFunction("window.ceremony");
-  await page.goBack();
-  await page
-    .getByRole("dialog", { name: "Leave this page?" })
-    .getByRole("button", { name: "Leave page" })
-    .click();
-  await page.getByRole("heading", { name: "Profile", level: 1 }).waitFor();
+  await expect.poll(() => page.evaluate("Boolean(window.ceremony)")).toBe(true);
+  await leave();
   expect(await page.evaluate("window.ceremony")).toBe("AbortError");
   await devtools.send("WebAuthn.setAutomaticPresenceSimulation", { authenticatorId, enabled: true });
   await page.getByRole("link", { name: "Security", exact: true }).click();
   await page.getByRole("button", { name: "Remove the passkey Old laptop" }).waitFor();
+  expect(await page.getByRole("button", { name: "Remove the passkey Phone" }).count()).toBe(0);
+});
+
+test("leaving the page before the browser asks for a passkey adds none", async () => {
+  await page.getByRole("link", { name: "Profile", exact: true }).click();
+  await page.getByRole("link", { name: "Security", exact: true }).click();
+  await page.getByRole("button", { name: "Add a passkey" }).click();
+  await page.getByRole("dialog", { name: "Add a passkey" }).getByLabel("Name").fill("Phone");
+  const started = await holdCall(page, "factors.startPasskey");
+  await page.keyboard.press("Enter");
+  await started.isSent;
+  await leave();
+  const isAnswered = page.waitForResponse(/factors\.startPasskey/);
+  started.release();
+  await isAnswered;
+  await page.getByRole("link", { name: "Security", exact: true }).click();
+  // The browser would have added it without a question.
+  await page.getByRole("button", { name: "Remove the passkey Old laptop" }).waitFor();
+  expect((await devtools.send("WebAuthn.getCredentials", { authenticatorId })).credentials).toHaveLength(1);
 });
 
 test("a sensitive change is confirmed with the passkey, and repeated", async () => {

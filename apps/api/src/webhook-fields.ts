@@ -65,7 +65,7 @@ export const webhookChanges = {
     .boolean()
     .meta({
       description:
-        "If `true`, no more messages are sent. A pending delivery fails when its next attempt is due, unless the webhook is enabled before that.",
+        "If `true`, no more messages are sent. A pending message fails when its next attempt is due, unless the webhook is enabled before that.",
       example: false,
     })
     .exactOptional(),

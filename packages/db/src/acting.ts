@@ -1,5 +1,4 @@
 import { sql } from "kysely";
-import { isRejectedForItself } from "./api-key-policies.ts";
 import type { KeyId, UserId } from "./ids.ts";
 import { type KeySettings, selectSettings } from "./key-settings.ts";
 import type { Db, Trx } from "./schema.ts";
@@ -44,26 +43,26 @@ export async function isServiceWorkspaceDisabled(trx: Trx, userId: UserId): Prom
 }
 
 /**
- * Whether a workspace that a key can reach rejects another key of the same user, because it is blocked or violates the policy. With a
- * new secret of the key, the other one would get the access back.
- * @param keys.id the key that is changed.
- * @param keys.actingId the key that changes it.
+ * Whether a workspace that a key can reach has blocked another key of the same user. Lock the user with `lockUsers` first.
+ * @param keys.id the key that is to be changed.
+ * @param keys.actingId the key that changes it, which is not restricted to workspaces.
  */
-export async function isRejectedInReachOf(
+export async function hasBlockingWorkspace(
   trx: Trx,
   userId: UserId,
   { id, actingId }: { readonly id: KeyId; readonly actingId: KeyId },
 ): Promise<boolean> {
   const { rows } = await readAsUser(trx, userId, (ownTrx) =>
-    sql<{ isRejected: boolean }>`
-      select exists (
-        select from members join api_keys reached on reached.user_id = members.user_id
-        where reached.id = ${id} and members.user_id = ${userId}
-          and (reached.workspace_ids is null or members.workspace_id = any(reached.workspace_ids))
-          and ${isRejectedForItself(actingId)}
-      ) as "isRejected"`.execute(ownTrx),
+    sql`
+      select from members
+      join api_keys key on key.user_id = members.user_id
+      join workspace_key_access access on access.workspace_id = members.workspace_id
+      where members.user_id = ${userId} and key.id = ${id} and key.deleted_at is null
+        and (key.workspace_ids is null or members.workspace_id = any(key.workspace_ids))
+        and access.key_id = ${actingId} and access.blocked_at is not null
+      limit 1`.execute(ownTrx),
   );
-  return rows[0]?.isRejected ?? false;
+  return rows.length > 0;
 }
 
 /** Reads what a user may see. The transaction stays limited to what it was limited to. */

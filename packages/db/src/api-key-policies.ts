@@ -183,19 +183,6 @@ export function isRejectedByWorkspace(keyId: KeyId) {
     where key.id = ${keyId} and (access.blocked_at is not null or ${sql.raw(violatedRule(named))} is not null))`;
 }
 
-/**
- * SQL for whether a workspace with the membership `members` of a key's owner rejects the key for what the key itself is: it is blocked,
- * or violates the policy. Other keys of the owner may be accepted there, which a missing second factor would prevent.
- */
-export function isRejectedForItself(keyId: KeyId) {
-  const named = { ...rows, member: "members" } as const;
-  const rule = violatedRule({ ...named, workspace: "without_factor" });
-  return sql<boolean>`exists (
-    select from api_keys key ${sql.raw(policyJoins(named))}
-    cross join (select false as requires_second_factor) without_factor
-    where key.id = ${keyId} and (access.blocked_at is not null or ${sql.raw(rule)} is not null))`;
-}
-
 /** A key that works in a workspace, and that another policy would reject. */
 export interface RejectedKey {
   readonly id: KeyId;

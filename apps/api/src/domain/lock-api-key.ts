@@ -1,4 +1,4 @@
-import { isRejectedInReachOf } from "@latchkey/db/acting";
+import { hasBlockingWorkspace } from "@latchkey/db/acting";
 import { lockApiKey } from "@latchkey/db/api-key-changes";
 import type { ApiKey } from "@latchkey/db/api-keys";
 import type { Origin } from "@latchkey/db/audit-actions";
@@ -36,8 +36,8 @@ export async function lockApiKeyAtVersion(trx: Trx, edit: KeyEdit): Promise<ApiK
 }
 
 /**
- * Checks the acting key again: since admission, it may have been restricted or rotated. A key that a workspace has blocked, or that
- * violates the workspace's policy, must not get the access to this workspace back by rotating another key of its owner.
+ * Checks the acting key again: since admission, it may have been restricted or rotated. A key that a workspace has blocked must not
+ * get its access back with a new secret of another key that reaches the workspace, and must not lock out the clients of such a key.
  * @throws {AppError} FORBIDDEN
  */
 export async function requireStillManageable(
@@ -49,9 +49,9 @@ export async function requireStillManageable(
   if (acting.isByFormerSecret) throw new AppError("FORBIDDEN");
   if (acting.keyId === id) return;
   if (acting.isRestricted) throw new AppError("FORBIDDEN");
-  // The key of another user, who manages a service account, was checked in the workspace of the service account.
+  // If the key is a service account's and the acting one is that of a user who manages it, the workspace has accepted the acting key.
   const isOwn = actor.kind !== "command" && actor.userId === userId;
-  if (isOwn && (await isRejectedInReachOf(trx, userId, { id, actingId: acting.keyId })))
+  if (isOwn && (await hasBlockingWorkspace(trx, userId, { id, actingId: acting.keyId })))
     throw new AppError("FORBIDDEN");
 }
 

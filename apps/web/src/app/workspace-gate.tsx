@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useRouteContext } from "@tanstack/react-router";
 import { lazy, type ReactElement, Suspense, useState } from "react";
+import { isUnanswered } from "../server/query-client.ts";
 import { trpc } from "../server/trpc.ts";
 import { findObstacle } from "../server/workspace-obstacle.ts";
 
@@ -14,13 +15,14 @@ export function WorkspaceGate(): ReactElement {
   const { data, error } = useQuery(trpc.workspaces.get.queryOptions({ workspaceId: workspace.id }));
   const found = error === null ? undefined : findObstacle(error);
   const [last, setLast] = useState({ workspaceId: workspace.id, obstacle: found });
-  const isSettled = error !== null || data !== undefined;
-  if (last.workspaceId !== workspace.id || (isSettled && last.obstacle !== found))
+  const isAnswered = data !== undefined || (error !== null && !isUnanswered(error));
+  if (last.workspaceId !== workspace.id || (isAnswered && last.obstacle !== found))
     setLast({ workspaceId: workspace.id, obstacle: found });
-  // Until the server responds, the session says whether the workspace is disabled, so that no page sends calls that fail. While a
-  // rejected call is repeated, it has no error, and the pages stay closed.
-  const known = workspace.isDisabled ? "workspace_disabled" : last.obstacle;
-  const obstacle = isSettled ? found : known;
+  // While a rejected call is repeated, and if it then gets no response, the last answer applies. Before the first answer, the session
+  // says whether the workspace is disabled, so that no page sends calls that fail.
+  const isKnownDisabled = workspace.isDisabled && error === null;
+  const known = last.obstacle ?? (isKnownDisabled ? "workspace_disabled" : undefined);
+  const obstacle = isAnswered ? found : known;
   // Remounts the page for another workspace, so that neither its state nor its former data is kept.
   if (!obstacle) return <Outlet key={workspace.id} />;
   return (

@@ -37,6 +37,11 @@ export function describeFailure(error: unknown): Failure {
   );
 }
 
+/** Whether the response was lost, so that a change may have been made. */
+export function isResponseLost(error: unknown): boolean {
+  return describeFailure(error).code === "NO_ANSWER";
+}
+
 /** Whether an item doesn't exist, or the ID in the URL is invalid. */
 export function isNotFound(error: unknown): boolean {
   const { code } = describeFailure(error);

@@ -47,15 +47,19 @@ export const reachability = new ReachabilityMonitor({
   onRecovered: () => {
     void queryClient.refetchQueries({
       type: "active",
-      predicate: ({ state }) =>
-        state.status === "error" && retryableCodes.has(describeFailure(state.error).code),
+      predicate: ({ state }) => state.status === "error" && isUnanswered(state.error),
     });
     for (const listener of recoveryListeners) listener();
   },
 });
 
+/** Whether a call failed because the server didn't respond or was unavailable. */
+export function isUnanswered(error: unknown): boolean {
+  return retryableCodes.has(describeFailure(error).code);
+}
+
 function reportIfUnanswered(error: unknown): void {
-  if (retryableCodes.has(describeFailure(error).code)) reachability.reportFailure();
+  if (isUnanswered(error)) reachability.reportFailure();
 }
 
 function reportIfSessionEnded(error: unknown): void {
@@ -128,7 +132,7 @@ export const queryClient = new QueryClient({
     queries: {
       staleTime: 1_000,
       refetchOnMount: refetchesOnMount,
-      retry: (failures, error) => failures < maxRetries && retryableCodes.has(describeFailure(error).code),
+      retry: (failures, error) => failures < maxRetries && isUnanswered(error),
     },
     mutations: {
       // Offline, a mutation fails immediately with a message. By default, it would wait for the

@@ -56,6 +56,6 @@ export function RotationForm(props: RotationFormProps): ReactElement {
 
 function describeLostResponse(keyCount: number): string {
   return keyCount === 1
-    ? "The server didn’t respond. The key may have a new secret, which can’t be shown. The old one then stays valid only for the time that you chose. Rotate the key again to get another new secret."
-    : "The server didn’t respond. The keys may have new secrets, which can’t be shown. The old ones then stay valid only for the time that you chose. Rotate the keys again to get other new secrets.";
+    ? "The server didn’t respond. The key may have a new secret, which can’t be shown. The old one then stays valid only for the time that you chose. Rotate the key again to get a secret that you can copy."
+    : "The server didn’t respond. The keys may have new secrets, which can’t be shown. The old ones then stay valid only for the time that you chose. Rotate the keys again to get secrets that you can download.";
 }

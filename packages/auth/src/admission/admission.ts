@@ -15,8 +15,8 @@ import {
   listIncrements,
   listRequests,
   type PendingRequest,
+  selectPending,
   type UsageGroup,
-  withoutAnswered,
 } from "./batch.ts";
 import { countUses } from "./count-statement.ts";
 import { checkKey, decide, type KeyFacts, type Requirement } from "./decision.ts";
@@ -200,8 +200,8 @@ export class Admission {
 
   /** Counts what can be counted without waiting for locked rows, and looks up the rest. */
   async #resolve(composed: Batch): Promise<void> {
-    // Deadlines may have passed while another statement was in flight. Such a request must take no place of a rate limit.
-    const batch = withoutAnswered(composed);
+    // Deadlines may have passed while another statement was in flight. An answered request must not use up a rate limit.
+    const batch = selectPending(composed);
     const pending = listRequests(batch);
     if (pending.length === 0) return;
     // The connection broke while another statement was in flight. On the next one, their facts don't count.

@@ -146,8 +146,8 @@ export function listFirstUses(usageGroups: Batch["usageGroups"]): KeyId[] {
   return [...usageGroups.values()].flatMap(({ facts }) => (facts.isUnusedSecret ? [facts.keyId] : []));
 }
 
-/** The groups of a batch without their answered requests. Groups of which no request is left are missing. */
-export function withoutAnswered({ usageGroups, lookupGroups }: Batch): Batch {
+/** Returns a batch with the pending requests only. Groups without pending requests are left out. */
+export function selectPending({ usageGroups, lookupGroups }: Batch): Batch {
   return { usageGroups: keepPending(usageGroups), lookupGroups: keepPending(lookupGroups) };
 }
 

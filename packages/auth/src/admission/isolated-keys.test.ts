@@ -1,7 +1,7 @@
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from "vitest";
-import { interceptStatements } from "../verification/intercept-statements.test-kit.ts";
+import { interceptStatements } from "../intercept-statements.test-kit.ts";
 import { admissionKit, type TestKey } from "./admission.test-kit.ts";
 
 let database: TestDatabase;
@@ -55,13 +55,13 @@ test("a request that reached its deadline before the statement for its isolated 
   const node = openNode({ deadlineMs: 400 });
   const [isolated, other] = [await addKey(), await addKey()];
   for (const { secret } of [isolated, other]) await node.admit(secret);
-  let isAnswering = false;
-  const isReleased = Promise.withResolvers<void>();
-  const [resolved, isCounting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let isHolding = false;
+  let resolveCount = 0;
+  const [isCounting, isReleased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   onTestFinished(
     interceptStatements((name) => {
-      if (name === "admit-resolve") resolved.resolve();
-      if (name !== "admit-count-one" || !isAnswering) return undefined;
+      if (name === "admit-resolve") resolveCount += 1;
+      if (name !== "admit-count-one" || !isHolding) return undefined;
       isCounting.resolve();
       return isReleased.promise;
     }),
@@ -69,13 +69,17 @@ test("a request that reached its deadline before the statement for its isolated 
   // The key is isolated because its row is locked.
   const release = await hold(isolated);
   const locked = node.admit(isolated.secret);
-  await resolved.promise;
-  now += 401;
+  // In two steps, so that the connection is never silent for as long as the deadline.
+  for (const elapsedMs of [300, 101]) {
+    resolveCount = 0;
+    await expect.poll(() => resolveCount).toBeGreaterThan(2);
+    now += elapsedMs;
+  }
   expect(await locked).toMatchObject({ kind: "unavailable" });
   // What was sent for it has ended.
   await expect.poll(() => node.isAvailable()).toBe(true);
   await release();
-  isAnswering = true;
+  isHolding = true;
   const late = node.admit(isolated.secret);
   now += 300;
   // One batch. The isolated key waits until the other one has been counted.

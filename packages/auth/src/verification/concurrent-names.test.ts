@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { expect, onTestFinished, test } from "vitest";
 import type { TestKey } from "../admission/admission.test-kit.ts";
-import { interceptStatements } from "./intercept-statements.test-kit.ts";
+import { interceptStatements } from "../intercept-statements.test-kit.ts";
 import {
   codesOf,
   nameRequest,

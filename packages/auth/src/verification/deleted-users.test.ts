@@ -5,7 +5,7 @@ import { testClientConfig } from "@latchkey/db/testing/test-connection";
 import { sql } from "kysely";
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
-import { interceptStatements } from "./intercept-statements.test-kit.ts";
+import { interceptStatements } from "../intercept-statements.test-kit.ts";
 import {
   codesOf,
   nameRequest,

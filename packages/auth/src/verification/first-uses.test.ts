@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import { beforeEach, describe, expect, test } from "vitest";
-import { interceptStatements } from "./intercept-statements.test-kit.ts";
+import { interceptStatements } from "../intercept-statements.test-kit.ts";
 import { type PermissionQuery, parsePermissionQuery } from "./permission-query.ts";
 import type { Verification } from "./verification.ts";
 import {

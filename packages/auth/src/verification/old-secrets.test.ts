@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { interceptStatements } from "../intercept-statements.test-kit.ts";
 import { installStoppableClock, type StopClock } from "../stoppable-clock.test-kit.ts";
-import { interceptStatements } from "./intercept-statements.test-kit.ts";
 import {
   setUpVerifierTests,
   type TestIssuedKey,

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { afterEach, beforeEach, onTestFinished, vi } from "vitest";
-import { interceptStatements } from "./intercept-statements.test-kit.ts";
+import { interceptStatements } from "../intercept-statements.test-kit.ts";
 import { codesOf, type TestIssuedKey, type TestKeyspace, verificationOf } from "./verifier.test-kit.ts";
 import type { Verifier } from "./verifier.ts";
 

@@ -214,7 +214,7 @@ export async function spendBatch<Request extends PreparedRequest>(
     };
     const records = new Map<string, NamedRequest & StoredSpending>();
     const decided = requests.flatMap((request, index) => {
-      // Its deadline may have passed while the counters were being locked, and whoever sent it was told that it isn't available.
+      // The request's deadline may have passed while the counters were being locked. Its client got 503, so it must spend nothing.
       if (!isPending(request)) return [];
       const name = names[index];
       // Requests with one name are decided in order, each by what the ones before it have spent.
@@ -229,7 +229,11 @@ export async function spendBatch<Request extends PreparedRequest>(
       return [{ request, decision }];
     });
     const addsMissingRows = wasNotCounted && decided.every(({ decision }) => decision.kind !== "outdated");
-    const firstUsed = listFirstUsed(requests, counters, addsMissingRows);
+    const firstUsed = listFirstUsed(
+      decided.map(({ request }) => request),
+      counters,
+      addsMissingRows,
+    );
     batch = { decided, counters, firstUsed, now: locked.now };
     written = [...counters.values()].filter(({ isChanged }) => isChanged);
     recorded = [...records.values()];

@@ -4,7 +4,7 @@ import { sql } from "kysely";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { patientMs } from "../admission/admission.test-kit.ts";
-import { interceptStatements } from "./intercept-statements.test-kit.ts";
+import { interceptStatements } from "../intercept-statements.test-kit.ts";
 import {
   codesOf,
   patient,

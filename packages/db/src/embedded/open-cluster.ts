@@ -13,7 +13,7 @@ export interface OpenCluster {
   readonly superuser: ClusterConnection;
   /** The home of the cluster. `reason` states why it is not the data directory. */
   readonly location: { readonly directory: string; readonly reason?: string };
-  /** The directory with the copy of Postgres that runs, if it is one, and why. */
+  /** Where the copy of the Postgres programs is, and why they were copied; undefined if the installed ones run. */
   readonly copiedBinaries: Binaries["copy"];
   /** `found`: Postgres was already running, for another process or left behind by a killed one. */
   readonly kind: "started" | "found";

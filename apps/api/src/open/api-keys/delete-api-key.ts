@@ -9,7 +9,7 @@ export const deleteApiKey = defineEndpoint({
   operationId: "deleteApiKey",
   summary: "Delete an API key",
   description:
-    "Deletes the key. Once you have the response, every node rejects the key. This can't be undone. An old secret can't delete keys. With `If-Match`, the request is rejected if the key has changed since you read it.",
+    "Deletes the key. Once you have the response, every node rejects the key. This can't be undone. An old secret can't delete keys. A key that a workspace has blocked gets 403 for other keys that reach this workspace. With `If-Match`, the request is rejected if the key has changed since you read it.",
   access: "key",
   request: { params: keyParams, ifMatch: true },
   response: { status: 204 },

@@ -9,7 +9,7 @@ export const rotateApiKey = defineEndpoint({
   operationId: "rotateApiKey",
   summary: "Rotate an API key",
   description:
-    "Replaces the secret of the key and keeps everything else. The old secret stays valid for the overlap, so that you can replace it without an outage. If the response is lost, send the request again with the same `Idempotency-Key`. Authenticate the retry with the old secret during the overlap, or with another API key of the same user. If the new secret was never used, you get another new secret. An old secret can't rotate the key, except to retry a rotation.",
+    "Replaces the secret of the key and keeps everything else. The old secret stays valid for the overlap, so that you can replace it without an outage. If the response is lost, send the request again with the same `Idempotency-Key`. Authenticate the retry with the old secret during the overlap, or with another API key of the same user. If the new secret was never used, you get another new secret. An old secret can't rotate the key, except to retry a rotation. A key that a workspace has blocked gets 403 for other keys that reach this workspace.",
   access: "key",
   request: {
     params: keyParams,

@@ -23,7 +23,7 @@ export const updateApiKey = defineEndpoint({
   operationId: "updateApiKey",
   summary: "Rename or restrict an API key",
   description:
-    "Changes the fields that you send and keeps the others. Restrictions take effect on the next request. An edit that would expand access, such as removing a restriction with `null`, is rejected with 422. Only the owner (in the web app) and the operator (with the command) can expand a key's access. An old secret can't change keys. With `If-Match`, the request is rejected if the key has changed since you read it.",
+    "Changes the fields that you send and keeps the others. Restrictions take effect on the next request. An edit that would expand access, such as removing a restriction with `null`, is rejected with 422. Only the owner (in the web app) and the operator (with the command) can expand a key's access. An old secret can't change keys. With `If-Match`, the request is rejected if the key has changed since you read it. A key that a workspace has blocked gets 403 for other keys that reach this workspace.",
   access: "key",
   request: { params: keyParams, body: keyChanges, ifMatch: true },
   response: { ...apiKeyResponse, description: "The API key after the change." },

@@ -4,7 +4,7 @@ import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { describeRejection } from "../../server/describe-rejection.ts";
-import { describeFailure } from "../../server/failure.ts";
+import { describeFailure, isResponseLost } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import { trpc } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
@@ -42,6 +42,14 @@ function PasswordForm({ email, hasPassword }: PasswordFormProps): ReactElement {
     },
   });
   useUnsavedInput(form.isDirty);
+  /** If the response was lost, another form may have to replace this one, and its message. */
+  const showStoredPassword = async () => {
+    await queryClient.invalidateQueries({ queryKey: trpc.account.pathKey() });
+    const methods = queryClient.getQueryData(trpc.account.signInMethods.queryKey());
+    if (hasPassword || !methods?.hasPassword) return;
+    notifications.show({ message: "Your password was set. Your other sessions have ended." });
+    document.getElementById("content")?.focus();
+  };
   const handlers = {
     onSuccess: async () => {
       form.reset();
@@ -54,11 +62,9 @@ function PasswordForm({ email, hasPassword }: PasswordFormProps): ReactElement {
       // The form that set the first password was replaced by one that asks for the current password.
       if (!hasPassword) document.getElementById("content")?.focus();
     },
-    onError: async (error: unknown) => {
+    onError: (error: unknown) => {
       showIssues(form, error);
-      // If the response was lost, the page can show that there is a password.
-      if (describeFailure(error).code === "NO_ANSWER")
-        await queryClient.invalidateQueries({ queryKey: trpc.account.pathKey() });
+      if (isResponseLost(error)) void showStoredPassword();
     },
   };
   const change = useMutation(trpc.account.changePassword.mutationOptions(handlers));

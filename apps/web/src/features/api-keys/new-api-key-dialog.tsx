@@ -2,7 +2,7 @@ import { Select } from "@mantine/core";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { type ReactElement, useState } from "react";
-import { describeFailure, type Failure } from "../../server/failure.ts";
+import { type Failure, isResponseLost } from "../../server/failure.ts";
 import { findHomeWorkspace } from "../../server/remembered-workspace.ts";
 import { trpc } from "../../server/trpc.ts";
 import type { SecretFormProps } from "../../ui/secret-dialog.tsx";
@@ -76,7 +76,7 @@ function NewApiKeyForm({
     },
     // If the response was lost, the key may be in the list.
     onError: (error: unknown) => {
-      if (describeFailure(error).code === "NO_ANSWER") refresh();
+      if (isResponseLost(error)) refresh();
     },
   };
   const create = useMutation(trpc.apiKeys.create.mutationOptions(handlers));

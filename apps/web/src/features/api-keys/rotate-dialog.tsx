@@ -1,6 +1,6 @@
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
-import { describeFailure } from "../../server/failure.ts";
+import { isResponseLost } from "../../server/failure.ts";
 import { RotationForm } from "../../server/rotation-form.tsx";
 import { type ApiKey, trpc } from "../../server/trpc.ts";
 import { Quoted } from "../../ui/quoted.tsx";
@@ -50,7 +50,7 @@ function RotateForm({ apiKey, onCreated, onCancel }: RotateFormProps): ReactElem
       },
       // If the response was lost, the page can show that the key was rotated.
       onError: (error) => {
-        if (describeFailure(error).code === "NO_ANSWER") void refresh();
+        if (isResponseLost(error)) void refresh();
       },
     }),
   );

@@ -1,6 +1,6 @@
 import { useIsMutating, useMutation } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
-import { describeFailure } from "../../server/failure.ts";
+import { isResponseLost } from "../../server/failure.ts";
 import { type Keyspace, trpc } from "../../server/trpc.ts";
 import type { SecretFormProps } from "../../ui/secret-dialog.tsx";
 import { FirstVerificationStatus } from "./first-verification.tsx";
@@ -52,7 +52,7 @@ function Form({
       },
       // If the response was lost, the key may be in the list.
       onError: (error) => {
-        if (describeFailure(error).code === "NO_ANSWER") void refreshKeys();
+        if (isResponseLost(error)) void refreshKeys();
       },
     }),
   );

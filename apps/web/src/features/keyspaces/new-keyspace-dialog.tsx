@@ -1,7 +1,7 @@
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { describeFailure } from "../../server/failure.ts";
+import { isResponseLost } from "../../server/failure.ts";
 import { type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { KeyspaceForm } from "./keyspace-form.tsx";
@@ -37,7 +37,7 @@ function Form({ workspace, onClose }: NewKeyspaceDialogProps): ReactElement {
       },
       // If the response was lost, the keyspace may be in the list.
       onError: (error) => {
-        if (describeFailure(error).code === "NO_ANSWER") void refresh();
+        if (isResponseLost(error)) void refresh();
       },
     }),
   );

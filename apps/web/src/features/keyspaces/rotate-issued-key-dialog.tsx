@@ -1,6 +1,6 @@
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
-import { describeFailure } from "../../server/failure.ts";
+import { isResponseLost } from "../../server/failure.ts";
 import { RotationForm } from "../../server/rotation-form.tsx";
 import { type IssuedKey, trpc } from "../../server/trpc.ts";
 import { titleOfKey } from "../../ui/issued-key-title.ts";
@@ -47,7 +47,7 @@ function Form(props: RotateIssuedKeyDialogProps & SecretFormProps): ReactElement
       },
       // If the response was lost, the page can show that the key was rotated.
       onError: (error) => {
-        if (describeFailure(error).code === "NO_ANSWER") void refresh();
+        if (isResponseLost(error)) void refresh();
       },
     }),
   );

@@ -1,6 +1,6 @@
 import { useIsMutating, useMutation } from "@tanstack/react-query";
 import { type ReactElement, type ReactNode, useState } from "react";
-import { describeFailure } from "../../server/failure.ts";
+import { isResponseLost } from "../../server/failure.ts";
 import { RotationForm } from "../../server/rotation-form.tsx";
 import { type BulkRotation, trpc } from "../../server/trpc.ts";
 import { countOf } from "../../ui/count.ts";
@@ -82,7 +82,7 @@ function Form({ path, choice, keyCount, onDone, onCancel }: FormProps): ReactEle
       },
       // If the response was lost, the page can show that keys were rotated.
       onError: (error) => {
-        if (describeFailure(error).code === "NO_ANSWER") void refreshKeys();
+        if (isResponseLost(error)) void refreshKeys();
       },
     }),
   );

@@ -1,7 +1,7 @@
 import { Button, Group, Skeleton, TextInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
-import { describeFailure } from "../../server/failure.ts";
+import { describeFailure, isResponseLost } from "../../server/failure.ts";
 import { type AffectedKey, type Member, type Role, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
 import { Choice } from "../../ui/choice.tsx";
@@ -61,7 +61,7 @@ export function KeyImpact(props: KeyImpactProps): ReactElement | null {
       },
       // If the response was lost, the service account may be in the list.
       onError: (error) => {
-        if (describeFailure(error).code === "NO_ANSWER")
+        if (isResponseLost(error))
           void queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() });
       },
     }),

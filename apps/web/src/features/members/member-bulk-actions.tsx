@@ -42,7 +42,7 @@ export const bulkMembers: Omit<BulkItems<Member>, "items"> = {
   nouns: ["member", "members"],
   describe: describeServiceAccounts,
   describeError: describeUnlessDeleted,
-  refresh: () => refreshMembers(queryClient),
+  refresh: refreshMembers,
 };
 
 /** What can be done with several invitations. New links that aren't emailed are shown once. */

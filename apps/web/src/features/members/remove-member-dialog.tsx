@@ -77,7 +77,7 @@ function RemoveConfirmation({ workspace, member, onClose }: ConfirmationProps): 
   const cancelLabel = "Keep for now";
   const closeAndNotify = async (outcome: string) => {
     discard();
-    await refreshMembers(queryClient);
+    await refreshMembers();
     onClose();
     // The button that opened the dialog was removed with its row, so the focus moves to the page.
     document.getElementById("content")?.focus();

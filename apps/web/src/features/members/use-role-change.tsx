@@ -4,6 +4,7 @@ import { describeFailure, type Failure } from "../../server/failure.ts";
 import { withArticle } from "../../server/roles.ts";
 import { type Member, type Role, trpc, trpcClient } from "../../server/trpc.ts";
 import { Quoted } from "../../ui/quoted.tsx";
+import { refreshMembers } from "./refresh-members.ts";
 
 interface RoleChangeOptions {
   /** Called when the API has confirmed the change. */
@@ -26,10 +27,8 @@ export function useRoleChange(
    */
   const refresh = () =>
     Promise.all([
-      queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() }),
+      refreshMembers(),
       queryClient.invalidateQueries({ queryKey: trpc.workspaces.get.queryKey({ workspaceId }) }),
-      // An offer of ownership to this member ends if they become an owner.
-      queryClient.invalidateQueries({ queryKey: trpc.ownership.get.queryKey({ workspaceId }) }),
     ]);
   return useMutation({
     mutationKey: trpc.members.changeRole.mutationKey(),

@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
-import { describeFailure, type Failure } from "../../server/failure.ts";
+import { describeFailure, type Failure, isResponseLost } from "../../server/failure.ts";
 import { QueryPanel } from "../../server/query-panel.tsx";
 import { type NewTotp, trpc } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
@@ -154,7 +154,7 @@ function RecoveryCodes({ count, onRecoveryCodes }: CodesReceiver & { readonly co
       },
       // If the response was lost, the page can show how many codes there are.
       onError: (error) => {
-        if (describeFailure(error).code === "NO_ANSWER") void showChanged();
+        if (isResponseLost(error)) void showChanged();
       },
     }),
   );

@@ -3,7 +3,7 @@ import { useForm } from "@mantine/form";
 import { notifications } from "@mantine/notifications";
 import { useMutation } from "@tanstack/react-query";
 import { type ReactElement, useEffect, useRef, useState } from "react";
-import { describeFailure } from "../../server/failure.ts";
+import { isResponseLost } from "../../server/failure.ts";
 import { loadPasskeyLibrary, usePasskey } from "../../server/passkeys.ts";
 import { type Passkey, trpc } from "../../server/trpc.ts";
 import { collapseSpaces } from "../../ui/collapse-spaces.ts";
@@ -46,7 +46,7 @@ export function PasskeyDialog({ mode, onRecoveryCodes, onClose }: PasskeyDialogP
 }
 
 const lostResponse =
-  "The server didn’t respond. The passkey may have been added. If this page shows it, close the dialog and create new recovery codes.";
+  "The server didn’t respond. The passkey may have been added. If this page shows it and you have no recovery codes, close the dialog and create new ones.";
 
 interface PasskeyFormProps extends CodesReceiver {
   readonly mode: PasskeyDialogMode;
@@ -64,24 +64,25 @@ function PasskeyForm({ mode, onBusy, onRecoveryCodes, onClose }: PasskeyFormProp
   });
   useUnsavedInput(form.isDirty);
   const showChanged = useFactorsChanged();
+  const isShown = useRef(false);
   const ceremony = useRef<{ readonly cancelCeremony: () => void }>(undefined);
-  useEffect(
-    () => () => {
+  useEffect(() => {
+    isShown.current = true;
+    return () => {
+      isShown.current = false;
       ceremony.current?.cancelCeremony();
-      ceremony.current = undefined;
-    },
-    [],
-  );
+    };
+  }, []);
   const start = useMutation(trpc.factors.startPasskey.mutationOptions());
   const add = useMutation(
     trpc.factors.addPasskey.mutationOptions({
       // If the response was lost, the page can show that the passkey was added.
       onError: (error) => {
-        if (describeFailure(error).code === "NO_ANSWER") void showChanged();
+        if (isResponseLost(error)) void showChanged();
       },
     }),
   );
-  const isAdditionLost = add.error !== null && describeFailure(add.error).code === "NO_ANSWER";
+  const isAdditionLost = add.error !== null && isResponseLost(add.error);
   const rename = useMutation(trpc.factors.renamePasskey.mutationOptions());
   const save = async (name: string) => {
     if (isRename) {
@@ -92,11 +93,13 @@ function PasskeyForm({ mode, onBusy, onRecoveryCodes, onClose }: PasskeyFormProp
     add.reset();
     const optionsJSON = await start.mutateAsync();
     const { startRegistration, WebAuthnAbortService } = await loadPasskeyLibrary();
+    // The user may have opened another page, where nothing would show the recovery codes.
+    if (!isShown.current) return;
     ceremony.current = WebAuthnAbortService;
-    const response = await startRegistration({ optionsJSON });
-    // The user has opened another page, where nothing would show the recovery codes.
-    if (!ceremony.current) return;
-    ceremony.current = undefined;
+    const response = await startRegistration({ optionsJSON }).finally(() => {
+      ceremony.current = undefined;
+    });
+    if (!isShown.current) return;
     const { recoveryCodes } = await add.mutateAsync({ name, response });
     onClose();
     if (recoveryCodes) onRecoveryCodes(recoveryCodes);

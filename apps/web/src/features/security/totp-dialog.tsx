@@ -4,7 +4,7 @@ import { useIsMutating, useMutation } from "@tanstack/react-query";
 import { type ReactElement, useMemo } from "react";
 import { encode } from "uqr";
 import { describeRejection } from "../../server/describe-rejection.ts";
-import { describeFailure } from "../../server/failure.ts";
+import { describeFailure, isResponseLost } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import { type NewTotp, trpc } from "../../server/trpc.ts";
 import { CodeField } from "../../ui/code-field.tsx";
@@ -44,7 +44,7 @@ export function TotpDialog({ totp, onRecoveryCodes, onClose }: TotpDialogProps):
 }
 
 const lostResponse =
-  "The server didn’t respond. The authenticator app may have been set up, so keep its entry. If this page shows that it was, close the dialog and create new recovery codes.";
+  "The server didn’t respond. The authenticator app may have been set up, so keep its entry. If this page shows that it was and you have no recovery codes, close the dialog and create new ones.";
 
 interface TotpFormProps extends CodesReceiver {
   readonly totp: NewTotp;
@@ -73,7 +73,7 @@ function TotpForm({ totp, onRecoveryCodes, onClose }: TotpFormProps): ReactEleme
       onError: (error) => {
         showIssues(form, error);
         // If the response was lost, the page can show that the app was set up.
-        if (describeFailure(error).code === "NO_ANSWER") void showChanged();
+        if (isResponseLost(error)) void showChanged();
       },
     }),
   );

@@ -1,6 +1,6 @@
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
-import { describeFailure } from "../../server/failure.ts";
+import { isResponseLost } from "../../server/failure.ts";
 import { type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { SecretDialog, type SecretFormProps } from "../../ui/secret-dialog.tsx";
 import { WebhookForm } from "./webhook-form.tsx";
@@ -44,7 +44,7 @@ function Form({ workspace, onCreated, onCancel }: FormProps): ReactElement {
       },
       // If the response was lost, the webhook may be in the list.
       onError: (error) => {
-        if (describeFailure(error).code === "NO_ANSWER") void refresh();
+        if (isResponseLost(error)) void refresh();
       },
     }),
   );

@@ -1,7 +1,7 @@
 import { Select } from "@mantine/core";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
-import { describeFailure } from "../../server/failure.ts";
+import { describeFailure, isResponseLost } from "../../server/failure.ts";
 import { trpc, type Webhook } from "../../server/trpc.ts";
 import classes from "../../ui/dialog.module.css";
 import { describeExactly } from "../../ui/elapsed.ts";
@@ -64,8 +64,7 @@ function Form(props: RotateWebhookDialogProps & SecretFormProps): ReactElement {
       },
       // If the response was lost, the page and the form can show that the secret was rotated.
       onError: (error) => {
-        if (describeFailure(error).code === "NO_ANSWER")
-          void queryClient.invalidateQueries({ queryKey: trpc.webhooks.pathKey() });
+        if (isResponseLost(error)) void queryClient.invalidateQueries({ queryKey: trpc.webhooks.pathKey() });
       },
     }),
   );

@@ -12,7 +12,7 @@ export function webhookActions(workspaceId: string): readonly BulkAction<Webhook
       verb: "Disable",
       done: "disabled",
       consequence:
-        "No more messages are sent. A pending message fails when its next attempt is due. Events that occur while a webhook is disabled are never sent, even after you enable it again.",
+        "No more messages are sent. A pending message fails when its next attempt is due, unless you enable the webhook before that. Events that occur while a webhook is disabled are never sent, even after you enable it again.",
       isDangerous: true,
       appliesTo: ({ isDisabled }) => !isDisabled,
       run: (webhook) => setDisabled(webhook, true),

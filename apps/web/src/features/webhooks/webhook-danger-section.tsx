@@ -80,7 +80,7 @@ export function WebhookDangerSection({ workspace, webhook }: WebhookDangerSectio
         >
           {isDisabled
             ? "Messages about new events are sent. Events that occurred while it was disabled are never sent. To send messages that failed, use Redeliver in the log."
-            : "No more messages are sent until you enable it again. A pending message fails when its next attempt is due."}
+            : "Until you enable it again, no messages are sent, and a pending message fails when its next attempt is due."}
         </DangerRow>
         <DeleteRow noun="webhook" onDelete={deletion.open}>
           The log of its deliveries is deleted too. This can’t be undone.

@@ -1,6 +1,6 @@
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
-import { describeFailure } from "../../../server/failure.ts";
+import { isResponseLost } from "../../../server/failure.ts";
 import { roleTitles } from "../../../server/roles.ts";
 import { type Role, type ServiceAccount, type SessionWorkspace, trpc } from "../../../server/trpc.ts";
 import { useConflict } from "../../../server/use-conflict.tsx";
@@ -46,7 +46,7 @@ function NewForm(props: ServiceAccountDialogProps): ReactElement {
     trpc.serviceAccounts.create.mutationOptions({
       // If the response was lost, the account may be in the list.
       onError: (error) => {
-        if (describeFailure(error).code === "NO_ANSWER")
+        if (isResponseLost(error))
           void queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() });
       },
     }),

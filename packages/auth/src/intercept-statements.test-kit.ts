@@ -2,8 +2,8 @@ import pg from "pg";
 import { vi } from "vitest";
 
 /**
- * Calls `onSent` after a verifier or an admission sends a statement, with the name or the text of the statement. If it returns a promise, the result of
- * the statement arrives after the promise resolves.
+ * Calls `onSent` after a verifier or admission sends a statement, with the name or the text of the statement. If it returns a promise,
+ * the result of the statement arrives after the promise resolves.
  * @returns a function that ends the interception.
  */
 export function interceptStatements(
