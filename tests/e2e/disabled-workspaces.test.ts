@@ -5,6 +5,7 @@ import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { holdCall } from "./hold-call.ts";
+import { callsOf } from "./lose-response.ts";
 import { untilFocused } from "./until-focused.ts";
 
 // Ada, an operator, disables Grace's workspace and enables it again. Each test continues where the previous one ended.
@@ -80,6 +81,19 @@ test("an open page of its members shows that it is disabled after the next call,
   await grace.getByRole("button", { name: /^Workspace: / }).click();
   await grace.getByRole("menuitem").getByText("Disabled", { exact: true }).waitFor();
   await grace.keyboard.press("Escape");
+});
+
+test("the page stays if the server doesn’t respond, and says so", async () => {
+  const check = grace.getByRole("button", { name: "Check again" });
+  let isFailing = true;
+  await grace.route(callsOf("workspaces.get"), (route) => (isFailing ? route.abort() : route.fallback()));
+  await expect.poll(() => check.isEnabled()).toBe(true);
+  await check.press("Enter");
+  await grace.getByRole("status").getByText("The server didn’t respond.").waitFor();
+  await grace.getByRole("heading", { level: 1, name: "is disabled" }).waitFor();
+  isFailing = false;
+  await check.press("Enter");
+  await grace.getByRole("status").getByText("The workspace is still disabled.").waitFor();
 });
 
 test("its members see that it is disabled instead of its pages, and a badge in the list of workspaces", async () => {

@@ -6,6 +6,7 @@ import { signUp, visitor } from "../support/visitor.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { failCalls } from "./fail-calls.ts";
 import { holdCall } from "./hold-call.ts";
+import { loseResponse } from "./lose-response.ts";
 import { routeOnce } from "./route-once.ts";
 
 // People sign up and sign in with a real OpenID provider, which is another site than the product. Each test continues where
@@ -121,7 +122,10 @@ test("they can't unlink their only sign-in method, and can after they set a pass
     .waitFor();
   await page.goto(`${environment.baseUrl}/account/profile`);
   await page.getByLabel("New password").fill(visitor.password);
+  // The page shows that the password was set even if the response is lost.
+  await loseResponse(page, "account.setPassword");
   await page.getByRole("button", { name: "Set password" }).click();
+  await page.getByText("Your password was set. Your other sessions have ended.").waitFor();
   await page.getByLabel("Current password").waitFor();
   // The button that was pressed was replaced with the form.
   await page.locator("#content:focus").waitFor();

@@ -3,7 +3,7 @@ import { version } from "./version.ts";
 /** The message for the operator when a node is ready. */
 export interface ReadyFacts {
   readonly baseUrl: string;
-  /** States why the data is not where the operator would expect it. */
+  /** Where the data and the programs of the embedded Postgres are, and why, if they aren't where an operator expects them. */
   readonly locationNote: string | undefined;
   readonly hasUsers: boolean;
 }

@@ -43,23 +43,24 @@ export async function isServiceWorkspaceDisabled(trx: Trx, userId: UserId): Prom
 }
 
 /**
- * Whether a workspace that a key can reach has blocked another key of the same user. Lock the user with `lockUsers` first.
+ * Whether a workspace that a key can reach has blocked another key of the same user. A block that is committed while the transaction
+ * runs can be missed: the change then counts as made before the block.
  * @param keys.id the key that is to be changed.
  * @param keys.actingId the key that changes it, which is not restricted to workspaces.
  */
 export async function hasBlockingWorkspace(
   trx: Trx,
   userId: UserId,
-  { id, actingId }: { readonly id: KeyId; readonly actingId: KeyId },
+  keys: { readonly id: KeyId; readonly actingId: KeyId },
 ): Promise<boolean> {
   const { rows } = await readAsUser(trx, userId, (ownTrx) =>
     sql`
       select from members
       join api_keys key on key.user_id = members.user_id
       join workspace_key_access access on access.workspace_id = members.workspace_id
-      where members.user_id = ${userId} and key.id = ${id} and key.deleted_at is null
+      where members.user_id = ${userId} and key.id = ${keys.id} and key.deleted_at is null
         and (key.workspace_ids is null or members.workspace_id = any(key.workspace_ids))
-        and access.key_id = ${actingId} and access.blocked_at is not null
+        and access.key_id = ${keys.actingId} and access.blocked_at is not null
       limit 1`.execute(ownTrx),
   );
   return rows.length > 0;

@@ -49,7 +49,7 @@ export async function requireStillManageable(
   if (acting.isByFormerSecret) throw new AppError("FORBIDDEN");
   if (acting.keyId === id) return;
   if (acting.isRestricted) throw new AppError("FORBIDDEN");
-  // If the key is a service account's and the acting one is that of a user who manages it, the workspace has accepted the acting key.
+  // For a key of a service account, admission has checked that the workspace accepts the acting key of the user who manages it.
   const isOwn = actor.kind !== "command" && actor.userId === userId;
   if (isOwn && (await hasBlockingWorkspace(trx, userId, { id, actingId: acting.keyId })))
     throw new AppError("FORBIDDEN");

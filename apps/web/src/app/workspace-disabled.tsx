@@ -1,6 +1,8 @@
 import { useDocumentTitle } from "@mantine/hooks";
 import { useIsFetching, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, useEffect, useState } from "react";
+import { describeFailure } from "../server/failure.ts";
+import { isUnanswered } from "../server/query-client.ts";
 import { type SessionWorkspace, trpc } from "../server/trpc.ts";
 import { useSessionChanges } from "../server/use-session-changes.ts";
 import { BusyButton } from "../ui/busy-button.tsx";
@@ -14,7 +16,7 @@ export function WorkspaceDisabled({ workspace }: { readonly workspace: SessionWo
   const queryClient = useQueryClient();
   const sessionChanges = useSessionChanges();
   const { id, isDisabled } = workspace;
-  const [isStillDisabled, setStillDisabled] = useState(false);
+  const [result, setResult] = useState<string>();
   // The list of workspaces comes from the session, which may have been loaded before the workspace was disabled.
   useEffect(() => {
     if (!isDisabled) void sessionChanges.update(id, { isDisabled: true });
@@ -22,11 +24,11 @@ export function WorkspaceDisabled({ workspace }: { readonly workspace: SessionWo
   const { queryKey } = trpc.workspaces.get.queryOptions({ workspaceId: id });
   const check = async () => {
     // An unchanged text would not be announced again.
-    setStillDisabled(false);
+    setResult(undefined);
     await queryClient.invalidateQueries({ queryKey });
-    if (queryClient.getQueryState(queryKey)?.status === "success")
-      await sessionChanges.update(id, { isDisabled: false });
-    else setStillDisabled(true);
+    const { status, error } = queryClient.getQueryState(queryKey) ?? {};
+    if (status === "success") await sessionChanges.update(id, { isDisabled: false });
+    else setResult(isUnanswered(error) ? describeFailure(error).message : "The workspace is still disabled.");
   };
   const isChecking = useIsFetching({ queryKey }) > 0;
   return (
@@ -43,7 +45,7 @@ export function WorkspaceDisabled({ workspace }: { readonly workspace: SessionWo
             Check again
           </BusyButton>
           <p className={classes.result} role="status">
-            {isStillDisabled ? "The workspace is still disabled." : "\u00a0"}
+            {result ?? "\u00a0"}
           </p>
         </>
       }

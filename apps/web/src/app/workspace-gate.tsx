@@ -15,12 +15,12 @@ export function WorkspaceGate(): ReactElement {
   const { data, error } = useQuery(trpc.workspaces.get.queryOptions({ workspaceId: workspace.id }));
   const found = error === null ? undefined : findObstacle(error);
   const [last, setLast] = useState({ workspaceId: workspace.id, obstacle: found });
-  const isAnswered = data !== undefined || (error !== null && !isUnanswered(error));
+  const isAnswered = error === null ? data !== undefined : !isUnanswered(error);
   if (last.workspaceId !== workspace.id || (isAnswered && last.obstacle !== found))
     setLast({ workspaceId: workspace.id, obstacle: found });
   // While a rejected call is repeated, and if it then gets no response, the last answer applies. Before the first answer, the session
   // says whether the workspace is disabled, so that no page sends calls that fail.
-  const isKnownDisabled = workspace.isDisabled && error === null;
+  const isKnownDisabled = workspace.isDisabled && data === undefined;
   const known = last.obstacle ?? (isKnownDisabled ? "workspace_disabled" : undefined);
   const obstacle = isAnswered ? found : known;
   // Remounts the page for another workspace, so that neither its state nor its former data is kept.

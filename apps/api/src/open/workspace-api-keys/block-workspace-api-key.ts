@@ -8,7 +8,7 @@ export const blockWorkspaceApiKey = defineEndpoint({
   operationId: "blockWorkspaceApiKey",
   summary: "Block an API key from a workspace",
   description:
-    "Takes effect on the next request: the workspace rejects the key until it is unblocked, even if its owner rotates it, or leaves the workspace and joins again. The key keeps its access to other workspaces. Its owner sees who blocked it.",
+    "Takes effect on the next request: the workspace rejects the key until it is unblocked, even if its owner rotates it, or leaves the workspace and joins again. The key keeps its access to other workspaces. It can't change other keys of its owner that reach this workspace. Its owner sees who blocked it.",
   access: { workspace: "api-keys:manage" },
   request: { params: workspaceKeyParams },
   response: { status: 204 },

@@ -99,6 +99,7 @@ function PasskeyForm({ mode, onBusy, onRecoveryCodes, onClose }: PasskeyFormProp
     const response = await startRegistration({ optionsJSON }).finally(() => {
       ceremony.current = undefined;
     });
+    // The passkey may have been created just before its ceremony was canceled.
     if (!isShown.current) return;
     const { recoveryCodes } = await add.mutateAsync({ name, response });
     onClose();
