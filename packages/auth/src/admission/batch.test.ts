@@ -10,6 +10,7 @@ import {
   listRequests,
   openWorkspace,
   type PendingRequest,
+  selectPending,
 } from "./batch.ts";
 import type { WorkspaceRequirement } from "./decision.ts";
 import { membershipAs, validFacts } from "./facts.test-kit.ts";
@@ -294,4 +295,28 @@ test("the request that probes the database has a digest of 32 zero bytes, which 
 
 test("only that request is a health check", () => {
   expect([healthCheckRequest, createPendingRequest()].map(isHealthCheck)).toEqual([true, false]);
+});
+
+test("the answered requests of a batch are left out, with groups that have no others", () => {
+  const [counted, late, otherLate] = [
+    createPendingRequest(),
+    createPendingRequest(),
+    createPendingRequest({ digest: "other", facts: otherFacts }),
+  ];
+  const unknown = { digest: "unknown", facts: undefined };
+  const [lookedUp, lateUnknown, otherUnknown] = [
+    createPendingRequest(unknown),
+    createPendingRequest(unknown),
+    createPendingRequest({ digest: "other unknown", facts: undefined }),
+  ];
+  const isolatedKeys = new Set([validFacts.keyId, otherFacts.keyId]);
+  const { isolated } = composeBatches(
+    [counted, late, otherLate, lookedUp, lateUnknown, otherUnknown],
+    isolatedKeys,
+  );
+  for (const request of [late, otherLate, lateUnknown, otherUnknown]) request.isAnswered = true;
+  expect(groupsOf(selectPending(isolated))).toEqual({
+    counted: [[validFacts.keyId, "current", [counted]]],
+    lookedUp: [[{ digest: "unknown", workspaceId: undefined }, [lookedUp]]],
+  });
 });
