@@ -283,6 +283,8 @@ test("deletes a workspace after its name is typed, and opens another overview", 
 
 test("works without any workspace, and creates one again", async () => {
   await page.goto(`${environment.baseUrl}/w/${first}/settings`);
+  // A section that loads while the mouse button is pressed would move the button away.
+  await page.waitForLoadState("networkidle");
   await page.getByRole("button", { name: "Delete workspace" }).click();
   await dialog().getByRole("textbox").fill("Ada Lovelace’s workspace");
   await page.keyboard.press("Enter");
