@@ -29,7 +29,7 @@ const keyspaceFormModules =
  * requests.
  */
 const chartModules =
-  /\/src\/(ui\/(\w+-chart|item-list|nice-ceiling|outcome-titles|rejections-section|segmented-control|usage-(buckets|range-picker)|verification-figure)|server\/(chart-section|export-usage-button)|features\/overview\/[\w-]+\.module)\./;
+  /\/src\/(ui\/(\w+-chart|item-list|nice-ceiling|outcome-titles|rejections-section|segmented-control|usage-(buckets|ranges)|verification-figure)|server\/(chart-section|export-usage-button|usage-range-picker|use-usage-range)|features\/overview\/[\w-]+\.module)\./;
 /** The dialogs of exports. */
 const exportModules = /\/src\/server\/(download-export|export-(form|usage-dialog))\./;
 /** The filters of the two logs with events of several people. */

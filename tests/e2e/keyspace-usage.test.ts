@@ -17,42 +17,45 @@ let acme: Awaited<ReturnType<ReturnType<typeof proceduresOf>["issuedKeys"]["crea
 
 const viewerEmail = "grace@example.com";
 
-const environment = prepareEnvironment(async ({ browser, baseUrl, change }) => {
-  ({ page } = await browser.open({ viewport: { width: 1280, height: 900 } }));
-  await enter(page, baseUrl);
-  workspace = await getWorkspace(page);
-  const { apiKeys, keyspaces, issuedKeys } = proceduresOf(page);
-  const { key: apiKey } = await apiKeys.create.mutate({ name: "Gateway" });
-  const create = async (name: string) =>
-    (
-      await keyspaces.create.mutate({
-        workspaceId: workspace.id,
-        fields: { name, prefix: "sk_live" },
-      })
-    ).id;
-  const issue = (keyspace: string, fields: { name: string; externalId?: string }) =>
-    issuedKeys.create.mutate({ workspaceId: workspace.id, keyspaceId: keyspace, fields });
-  const verify = async (key: string, fields: object = {}) => {
-    const response = await fetch(`${baseUrl}/open/keys/verify`, {
-      method: "POST",
-      headers: { Authorization: `Bearer ${apiKey}`, "Content-Type": "application/json" },
-      body: JSON.stringify({ key, ...fields }),
-    });
-    return ((await response.json()) as { code: string }).code;
-  };
-  keyspaceId = await create("Production");
-  const staging = await create("Staging");
-  acme = await issue(keyspaceId, { name: "=Acme", externalId: "customer_42" });
-  const globex = await issue(staging, { name: "Globex" });
-  await issue(keyspaceId, { name: "Forgotten" });
-  await issue(keyspaceId, { name: "Ending" });
-  await change("update issued_keys set created_at = now() - interval '31 days' where name = 'Forgotten'");
-  await change("update issued_keys set expires_at = now() + interval '2 days' where name = 'Ending'");
-  for (let count = 0; count < 3; count += 1) expect(await verify(acme.key, { tags: ["eu"] })).toBe("VALID");
-  expect(await verify(acme.key, { permissions: "admin" })).toBe("INSUFFICIENT_PERMISSIONS");
-  expect(await verify(acme.key, { cost: 0 })).toBe("VALID");
-  expect(await verify(globex.key)).toBe("VALID");
-});
+const environment = prepareEnvironment(
+  async ({ browser, baseUrl, change }) => {
+    ({ page } = await browser.open({ viewport: { width: 1280, height: 900 } }));
+    await enter(page, baseUrl);
+    workspace = await getWorkspace(page);
+    const { apiKeys, keyspaces, issuedKeys } = proceduresOf(page);
+    const { key: apiKey } = await apiKeys.create.mutate({ name: "Gateway" });
+    const create = async (name: string) =>
+      (
+        await keyspaces.create.mutate({
+          workspaceId: workspace.id,
+          fields: { name, prefix: "sk_live" },
+        })
+      ).id;
+    const issue = (keyspace: string, fields: { name: string; externalId?: string }) =>
+      issuedKeys.create.mutate({ workspaceId: workspace.id, keyspaceId: keyspace, fields });
+    const verify = async (key: string, fields: object = {}) => {
+      const response = await fetch(`${baseUrl}/open/keys/verify`, {
+        method: "POST",
+        headers: { Authorization: `Bearer ${apiKey}`, "Content-Type": "application/json" },
+        body: JSON.stringify({ key, ...fields }),
+      });
+      return ((await response.json()) as { code: string }).code;
+    };
+    keyspaceId = await create("Production");
+    const staging = await create("Staging");
+    acme = await issue(keyspaceId, { name: "=Acme", externalId: "customer_42" });
+    const globex = await issue(staging, { name: "Globex" });
+    await issue(keyspaceId, { name: "Forgotten" });
+    await issue(keyspaceId, { name: "Ending" });
+    await change("update issued_keys set created_at = now() - interval '31 days' where name = 'Forgotten'");
+    await change("update issued_keys set expires_at = now() + interval '2 days' where name = 'Ending'");
+    for (let count = 0; count < 3; count += 1) expect(await verify(acme.key, { tags: ["eu"] })).toBe("VALID");
+    expect(await verify(acme.key, { permissions: "admin" })).toBe("INSUFFICIENT_PERMISSIONS");
+    expect(await verify(acme.key, { cost: 0 })).toBe("VALID");
+    expect(await verify(globex.key)).toBe("VALID");
+  },
+  { HISTORY_DAYS: "60" },
+);
 
 const usagePath = () => `${environment.baseUrl}/w/${workspace.slug}/keyspaces/${keyspaceId}/usage`;
 const section = (name: string) => page.getByRole("region", { name, exact: true });
@@ -89,6 +92,12 @@ test("the usage of a keyspace: outcomes with their meaning, and the busiest key,
   await page.setViewportSize({ width: 1280, height: 900 });
   await page.reload();
 
+  const periods = page.getByRole("group", { name: "Period" }).getByRole("button");
+  // Counts are kept for 60 days.
+  await expect.poll(() => periods.allTextContents()).toEqual(["24 hours", "7 days", "30 days", "60 days"]);
+  await periods.last().click();
+  await page.waitForURL(/\/usage\?range=90d$/);
+  await page.getByRole("img", { name: /in the last 60 days by outcome, 4 allowed/ }).waitFor();
   await page.getByRole("button", { name: "7 days" }).click();
   await page.waitForURL(/\/usage\?range=7d$/);
   await page.reload();

@@ -143,6 +143,7 @@ export async function startNode(
       registration: env.registration,
       hasOpenid: env.openid !== undefined,
     }),
+    historyDays: env.historyDays,
     quotas: env.quotas,
     deadlines,
     sendsEmail: env.smtpUrl !== undefined,

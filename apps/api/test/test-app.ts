@@ -139,6 +139,7 @@ export async function startTestApp(
       registration: options.registration ?? "open",
       hasOpenid: false,
     }),
+    historyDays: 90,
     quotas: { ...defaultQuotas, ...options.quotas },
     deadlines,
     sendsEmail: options.sendsEmail ?? false,

@@ -32,6 +32,8 @@ export interface Services {
   readonly openid: OpenidProvider | undefined;
   /** Created once at the start, rather than for each response. */
   readonly configuration: PublicConfiguration;
+  /** How long counts of requests and verifications are kept, in days. */
+  readonly historyDays: number;
   readonly quotas: Quotas;
   readonly deadlines: Deadlines;
   /** Whether the instance emails links. Without an SMTP server, they are shown to the inviter or the operator. */

@@ -14,7 +14,7 @@ export const instanceRouter = createRouter({
   /** The data of the sign-in pages. */
   get: publicProcedure.query(({ ctx }) => {
     const { name, version, baseUrl, registration, documentationUrl } = ctx.services.configuration;
-    const { sendsEmail, relyingParty, openid } = ctx.services;
+    const { sendsEmail, historyDays, relyingParty, openid } = ctx.services;
     const passkeyOrigin = relyingParty?.origin ?? null;
     const openidName = openid?.name ?? null;
     return {
@@ -24,6 +24,7 @@ export const instanceRouter = createRouter({
       registration,
       documentationUrl,
       sendsEmail,
+      historyDays,
       passkeyOrigin,
       openidName,
     };

@@ -3,7 +3,7 @@ import { type ReactElement, useState } from "react";
 import { Choice, Choices } from "../ui/choice.tsx";
 import { Quoted } from "../ui/quoted.tsx";
 import { usageBuckets } from "../ui/usage-buckets.ts";
-import { type UsageRange, usageRanges } from "../ui/usage-ranges.ts";
+import type { UsageRange } from "../ui/usage-ranges.ts";
 import { ExportForm } from "./export-form.tsx";
 import type { SessionWorkspace } from "./trpc.ts";
 
@@ -38,7 +38,8 @@ export function ExportUsageDialog({ isOpen, onClose, ...props }: ExportUsageDial
 function Export(props: Omit<ExportUsageDialogProps, "isOpen">): ReactElement {
   const { workspace, keyspace, range, onClose } = props;
   const [groupBy, setGroupBy] = useState<Grouping>("outcome");
-  const { label, bucket } = usageRanges[range];
+  const { label, bucket, count } = range;
+  const period = `${count}${bucket === "hour" ? "h" : "d"}`;
   return (
     <ExportForm
       explanation={
@@ -58,7 +59,7 @@ function Export(props: Omit<ExportUsageDialogProps, "isOpen">): ReactElement {
         },
         format: "csv",
       })}
-      fileName={`${workspace.slug}-verifications-${range}-by-${groupBy === "externalId" ? "consumer" : groupBy}.csv`}
+      fileName={`${workspace.slug}-verifications-${period}-by-${groupBy === "externalId" ? "consumer" : groupBy}.csv`}
       nouns={nouns}
       onClose={onClose}
     >

@@ -1,6 +1,6 @@
 import { readerLocale } from "./elapsed.ts";
 import type { OutcomeBar } from "./outcome-chart.tsx";
-import { type UsageRange, usageRanges } from "./usage-ranges.ts";
+import type { UsageRange } from "./usage-ranges.ts";
 
 const hourMs = 3_600_000;
 
@@ -9,8 +9,7 @@ const hourMs = 3_600_000;
  * Days are in the user's time zone. Hours are in UTC, so in a time zone with a half-hour offset
  * they start at half past.
  */
-export function bucketStarts(range: UsageRange, now: Date): readonly Date[] {
-  const { bucket, count } = usageRanges[range];
+export function bucketStarts({ bucket, count }: UsageRange, now: Date): readonly Date[] {
   return Array.from({ length: count }, (_, index) => startOfBucket(bucket, now, count - 1 - index));
 }
 
@@ -25,7 +24,7 @@ export function usageBuckets(range: UsageRange, now: Date): { starts: number[]; 
   const toSeconds = (time: Date) => Math.floor(time.getTime() / 1_000);
   return {
     starts: bucketStarts(range, now).map(toSeconds),
-    to: toSeconds(startOfBucket(usageRanges[range].bucket, now, -1)),
+    to: toSeconds(startOfBucket(range.bucket, now, -1)),
   };
 }
 
@@ -38,7 +37,7 @@ export interface UsageRow {
 
 /** The bars of a range, including empty ones. */
 export function toBars(rows: readonly UsageRow[], range: UsageRange, now: Date): readonly OutcomeBar[] {
-  const { bucket } = usageRanges[range];
+  const { bucket } = range;
   const counts = new Map<number, { admitted: number; limited: number; rejected: number }>();
   for (const { startsAt, outcome, count } of rows) {
     const start = Date.parse(startsAt);

@@ -8,7 +8,7 @@ import tableClasses from "./table.module.css";
 import { TimeZone } from "./time-zone.tsx";
 import { countRejections, toBars, type UsageRow } from "./usage-buckets.ts";
 import classes from "./usage-chart.module.css";
-import { type UsageRange, usageRanges } from "./usage-ranges.ts";
+import type { UsageRange } from "./usage-ranges.ts";
 
 interface UsageChartProps {
   readonly rows: readonly UsageRow[];
@@ -34,7 +34,7 @@ export function UsageChart({
   const [isTableShown, { toggle }] = useDisclosure(false);
   const tableId = useId();
   const bars = toBars(rows, range, now);
-  const { label, bucket } = usageRanges[range];
+  const { label, bucket } = range;
   return (
     <div className={classes.usage}>
       <OutcomeLegend bars={bars} />

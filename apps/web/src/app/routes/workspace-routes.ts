@@ -18,7 +18,7 @@ import { parseDeliveriesSearch, parseWebhooksSearch } from "../../features/webho
 import { parseWorkspaceKeysSearch } from "../../features/workspace-keys/workspace-keys-search.ts";
 import { queryClient } from "../../server/query-client.ts";
 import { trpc } from "../../server/trpc.ts";
-import { parseUsageRange } from "../../ui/usage-ranges.ts";
+import { parseUsageRange } from "../../ui/usage-range-search.ts";
 import { NotFoundPage } from "../not-found-page.tsx";
 import { WorkspaceGate } from "../workspace-gate.tsx";
 import { appRoute } from "./app-route.ts";

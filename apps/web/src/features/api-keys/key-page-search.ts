@@ -1,5 +1,5 @@
 import { parseRejectionsSearch, type RejectionsSearch } from "../../ui/rejections-search.ts";
-import { parseUsageRange, type UsageRangeSearch } from "../../ui/usage-ranges.ts";
+import { parseUsageRange, type UsageRangeSearch } from "../../ui/usage-range-search.ts";
 
 /** The search part of the URL of a key's page. */
 export interface KeyPageSearch extends UsageRangeSearch, RejectionsSearch {

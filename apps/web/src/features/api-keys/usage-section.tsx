@@ -3,11 +3,11 @@ import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { ChartSection } from "../../server/chart-section.tsx";
 import { type ApiKey, trpc } from "../../server/trpc.ts";
+import { UsageRangePicker } from "../../server/usage-range-picker.tsx";
+import { useUsageRange } from "../../server/use-usage-range.ts";
 import { CodeLine } from "../../ui/code-line.tsx";
 import { curlLine } from "../../ui/curl-line.ts";
 import { UsageChart } from "../../ui/usage-chart.tsx";
-import { UsageRangePicker } from "../../ui/usage-range-picker.tsx";
-import { usageRanges } from "../../ui/usage-ranges.ts";
 import { useNow } from "../../ui/use-now.ts";
 import pageClasses from "./key-page.module.css";
 import { useKeyUsage } from "./use-key-page.ts";
@@ -16,7 +16,7 @@ const route = getRouteApi("/app/account/api-keys/$keyId");
 
 /** The outcomes of a key's requests, by hour or by day. */
 export function UsageSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
-  const { range = "24h" } = route.useSearch();
+  const range = useUsageRange(route.useSearch());
   const navigate = route.useNavigate();
   const now = useNow();
   return (
@@ -39,7 +39,7 @@ export function UsageSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElem
     >
       {(rows) =>
         rows.length === 0 && apiKey.lastUsedAt === null ? (
-          <NotUsedYet label={usageRanges[range].label} />
+          <NotUsedYet label={range.label} />
         ) : (
           <UsageChart rows={rows} range={range} now={now} />
         )

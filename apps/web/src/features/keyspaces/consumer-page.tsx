@@ -106,7 +106,7 @@ function Loaded({ workspace, keyspace, consumer, canManage }: LoadedProps): Reac
       <LazyConsumerFoot
         workspaceId={workspace.id}
         consumer={consumer}
-        range={search.range ?? "24h"}
+        search={search}
         canManage={canManage}
         onChooseRange={(chosen) =>
           void navigate({

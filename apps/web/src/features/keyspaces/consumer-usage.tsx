@@ -1,9 +1,10 @@
 import type { ReactElement } from "react";
 import { ChartSection } from "../../server/chart-section.tsx";
+import { UsageRangePicker } from "../../server/usage-range-picker.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { UsageChart } from "../../ui/usage-chart.tsx";
-import { UsageRangePicker } from "../../ui/usage-range-picker.tsx";
-import { type UsageRange, type UsageRangeSearch, usageRanges } from "../../ui/usage-ranges.ts";
+import type { UsageRangeSearch } from "../../ui/usage-range-search.ts";
+import type { UsageRange } from "../../ui/usage-ranges.ts";
 import { useNow } from "../../ui/use-now.ts";
 import { useConsumerUsage } from "./use-consumer-usage.ts";
 import type { ConsumerPath } from "./use-keyspaces.ts";
@@ -29,8 +30,8 @@ export function ConsumerUsage({ path, range, isUnused, onChooseRange }: Consumer
       {(rows) =>
         rows.length === 0 && isUnused ? (
           <p className={sectionClasses.words}>
-            No verifications in the last {usageRanges[range].label}. When your service verifies a key of this
-            consumer, the verification appears here within seconds.
+            No verifications in the last {range.label}. When your service verifies a key of this consumer, the
+            verification appears here within seconds.
           </p>
         ) : (
           <UsageChart rows={rows} range={range} now={now} noun="verifications" />

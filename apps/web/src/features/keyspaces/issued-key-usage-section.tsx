@@ -3,11 +3,11 @@ import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { ChartSection } from "../../server/chart-section.tsx";
 import { type IssuedKey, trpc } from "../../server/trpc.ts";
+import { UsageRangePicker } from "../../server/usage-range-picker.tsx";
+import { useUsageRange } from "../../server/use-usage-range.ts";
 import { CodeLine } from "../../ui/code-line.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { UsageChart } from "../../ui/usage-chart.tsx";
-import { UsageRangePicker } from "../../ui/usage-range-picker.tsx";
-import { usageRanges } from "../../ui/usage-ranges.ts";
 import { useNow } from "../../ui/use-now.ts";
 import { describeSecret } from "./keyspace-status.ts";
 import { type IssuedKeyPath, useIssuedKeyUsage } from "./use-issued-key-history.ts";
@@ -22,7 +22,7 @@ interface UsageSectionProps {
 
 /** The outcomes of a key's verifications, by hour or by day. */
 export function IssuedKeyUsageSection({ path, issuedKey }: UsageSectionProps): ReactElement {
-  const { range = "24h" } = route.useSearch();
+  const range = useUsageRange(route.useSearch());
   const navigate = route.useNavigate();
   const now = useNow();
   return (
@@ -45,7 +45,7 @@ export function IssuedKeyUsageSection({ path, issuedKey }: UsageSectionProps): R
     >
       {(rows) =>
         rows.length === 0 && issuedKey.lastUsedAt === null ? (
-          <NoVerifications start={issuedKey.start} label={usageRanges[range].label} />
+          <NoVerifications start={issuedKey.start} label={range.label} />
         ) : (
           <UsageChart rows={rows} range={range} now={now} noun="verifications" />
         )

@@ -4,13 +4,13 @@ import type { ReactElement } from "react";
 import { ChartSection } from "../../server/chart-section.tsx";
 import { ExportUsageButton } from "../../server/export-usage-button.tsx";
 import { type Keyspace, type SessionWorkspace, trpc } from "../../server/trpc.ts";
+import { UsageRangePicker } from "../../server/usage-range-picker.tsx";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { useUsageRange } from "../../server/use-usage-range.ts";
 import { CodeLine } from "../../ui/code-line.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { Section } from "../../ui/section.tsx";
 import { UsageChart } from "../../ui/usage-chart.tsx";
-import { UsageRangePicker } from "../../ui/usage-range-picker.tsx";
-import { usageRanges } from "../../ui/usage-ranges.ts";
 import { useNow } from "../../ui/use-now.ts";
 import { BusiestLists } from "./busiest-lists.tsx";
 import { KeyspaceFrame } from "./keyspace-frame.tsx";
@@ -39,7 +39,7 @@ interface UsageProps {
 }
 
 function Usage({ workspace, keyspace }: UsageProps): ReactElement {
-  const { range = "24h" } = route.useSearch();
+  const range = useUsageRange(route.useSearch());
   const navigate = route.useNavigate();
   const now = useNow();
   const path = { workspaceId: workspace.id, keyspaceId: keyspace.id };
@@ -70,7 +70,7 @@ function Usage({ workspace, keyspace }: UsageProps): ReactElement {
       >
         {(rows) =>
           rows.length === 0 ? (
-            <NoVerifications label={usageRanges[range].label} prefix={keyspace.prefix} />
+            <NoVerifications label={range.label} prefix={keyspace.prefix} />
           ) : (
             <UsageChart rows={rows} range={range} now={now} noun="verifications" hasReasons={false} />
           )
@@ -92,7 +92,7 @@ function Usage({ workspace, keyspace }: UsageProps): ReactElement {
           busiest={busiest.isPlaceholderData ? undefined : busiest.data}
           slug={workspace.slug}
           keyspaceId={keyspace.id}
-          label={usageRanges[range].label}
+          label={range.label}
         />
       )}
     </>

@@ -1,6 +1,6 @@
 import { maxLength } from "@latchkey/limits";
 import { parseListSearch, parseUnselectableSearch, type TableSearch } from "../../ui/table-search.ts";
-import { parseUsageRange, type UsageRangeSearch } from "../../ui/usage-ranges.ts";
+import { parseUsageRange, type UsageRangeSearch } from "../../ui/usage-range-search.ts";
 
 const keyspaceOrders = ["createdAt", "name"] as const;
 const keyOrders = ["createdAt", "name", "expiresAt"] as const;

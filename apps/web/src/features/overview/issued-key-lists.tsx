@@ -9,7 +9,7 @@ import { describeTimeLeft } from "../../ui/key-status.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Section } from "../../ui/section.tsx";
 import { StatusBadge } from "../../ui/status-badge.tsx";
-import { type UsageRange, usageRanges } from "../../ui/usage-ranges.ts";
+import type { UsageRange } from "../../ui/usage-ranges.ts";
 import { useNow } from "../../ui/use-now.ts";
 import { VerificationFigure } from "../../ui/verification-figure.tsx";
 import classes from "./overview.module.css";
@@ -26,7 +26,7 @@ interface IssuedKeyListsProps {
 export function IssuedKeyLists(props: IssuedKeyListsProps): ReactElement {
   const { issuedKeys, isOtherRange, range, slug } = props;
   const now = useNow();
-  const { label } = usageRanges[range];
+  const { label } = range;
   const { keys, consumers, expiring, unused } = issuedKeys;
   return (
     <>

@@ -10,7 +10,7 @@ import { type NamedUser, OwnerName } from "../../ui/owner-name.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Section } from "../../ui/section.tsx";
 import { StatusBadge } from "../../ui/status-badge.tsx";
-import { type UsageRange, usageRanges } from "../../ui/usage-ranges.ts";
+import type { UsageRange } from "../../ui/usage-ranges.ts";
 import { useNow } from "../../ui/use-now.ts";
 import classes from "./overview.module.css";
 
@@ -35,7 +35,7 @@ export function KeyLists({ keys, isOtherRange, range, slug, ownId }: KeyListsPro
       <Section title={isOwn ? "Your busiest API keys" : "Busiest API keys"} isBusy={!busiest}>
         <ItemList
           items={busiest}
-          empty={`${isOwn ? "No requests with your keys" : "No requests"} were allowed in the last ${usageRanges[range].label}.`}
+          empty={`${isOwn ? "No requests with your keys" : "No requests"} were allowed in the last ${range.label}.`}
           describe={(key) => ({
             id: key.id,
             name: key.isDeleted ? (

@@ -5,8 +5,10 @@ import type { ReactElement } from "react";
 import { ChartSection } from "../../server/chart-section.tsx";
 import { refreshEvery } from "../../server/refresh-every.ts";
 import { trpc } from "../../server/trpc.ts";
+import { UsageRangePicker } from "../../server/usage-range-picker.tsx";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
+import { useUsageRange } from "../../server/use-usage-range.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import lists from "../../ui/item-list.module.css";
@@ -15,7 +17,6 @@ import { PageHeader } from "../../ui/page-header.tsx";
 import { Section } from "../../ui/section.tsx";
 import { usageBuckets } from "../../ui/usage-buckets.ts";
 import { UsageChart } from "../../ui/usage-chart.tsx";
-import { UsageRangePicker } from "../../ui/usage-range-picker.tsx";
 import { useNow } from "../../ui/use-now.ts";
 import { Activity } from "./activity.tsx";
 import { KeyLists } from "./key-lists.tsx";
@@ -33,7 +34,7 @@ const route = getRouteApi("/app/w/$slug/");
 /** The overview of a workspace: requests, keys, changes and members. */
 export function OverviewPage(): ReactElement {
   const { session, workspace } = route.useRouteContext();
-  const { range = "24h" } = route.useSearch();
+  const range = useUsageRange(route.useSearch());
   const navigate = route.useNavigate();
   const now = useNow();
   const access = useWorkspaceAccess(workspace);

@@ -5,7 +5,7 @@ import { ChartSection } from "../../server/chart-section.tsx";
 import { ExportUsageButton } from "../../server/export-usage-button.tsx";
 import type { OverviewVerifications, SessionWorkspace } from "../../server/trpc.ts";
 import { UsageChart } from "../../ui/usage-chart.tsx";
-import { type UsageRange, usageRanges } from "../../ui/usage-ranges.ts";
+import type { UsageRange } from "../../ui/usage-ranges.ts";
 import { IssuedKeyLists } from "./issued-key-lists.tsx";
 import classes from "./overview.module.css";
 
@@ -20,7 +20,7 @@ interface VerificationsProps {
 export function Verifications(props: VerificationsProps): ReactElement {
   const { workspace, range, now, query } = props;
   const { data, isPlaceholderData } = query;
-  const { label } = usageRanges[range];
+  const { label } = range;
   return (
     <>
       <ChartSection

@@ -1,8 +1,8 @@
 import type { ReactElement } from "react";
-import { SegmentedControl } from "./segmented-control.tsx";
-import { type UsageRange, type UsageRangeSearch, usageRangeNames, usageRanges } from "./usage-ranges.ts";
-
-const options = usageRangeNames.map((value) => ({ value, label: usageRanges[value].label }));
+import { SegmentedControl } from "../ui/segmented-control.tsx";
+import type { UsageRangeSearch } from "../ui/usage-range-search.ts";
+import type { UsageRange } from "../ui/usage-ranges.ts";
+import { useUsageRanges } from "./use-usage-range.ts";
 
 interface UsageRangePickerProps {
   readonly range: UsageRange;
@@ -12,11 +12,12 @@ interface UsageRangePickerProps {
 
 /** A control to choose the period of a chart. */
 export function UsageRangePicker({ range, onChoose }: UsageRangePickerProps): ReactElement {
+  const options = useUsageRanges().map(({ name, label }) => ({ value: name, label }));
   return (
     <SegmentedControl
       label="Period"
       options={options}
-      value={range}
+      value={range.name}
       onChoose={(next) => onChoose(next === "24h" ? {} : { range: next })}
     />
   );
