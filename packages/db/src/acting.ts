@@ -43,8 +43,9 @@ export async function isServiceWorkspaceDisabled(trx: Trx, userId: UserId): Prom
 }
 
 /**
- * Whether a workspace that a key can reach has blocked another key of the same user. A block that is committed while the transaction
- * runs can be missed: the change then counts as made before the block.
+ * Whether a workspace that a key can reach has blocked another key of the same user. Lock the user with `lockUsers` first, so that the
+ * key can't come to reach another workspace until the transaction ends. The lock doesn't prevent a block: one that is committed while
+ * the transaction runs can be missed, and the change then counts as made before the block.
  * @param keys.id the key that is to be changed.
  * @param keys.actingId the key that changes it, which is not restricted to workspaces.
  */

@@ -1,5 +1,5 @@
 import { useDocumentTitle } from "@mantine/hooks";
-import { useIsFetching, useQueryClient } from "@tanstack/react-query";
+import { useIsFetching, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, useEffect, useState } from "react";
 import { describeFailure } from "../server/failure.ts";
 import { isUnanswered } from "../server/query-client.ts";
@@ -16,21 +16,25 @@ export function WorkspaceDisabled({ workspace }: { readonly workspace: SessionWo
   const queryClient = useQueryClient();
   const sessionChanges = useSessionChanges();
   const { id, isDisabled } = workspace;
-  const [result, setResult] = useState<string>();
+  const [hasChecked, setHasChecked] = useState(false);
   // The list of workspaces comes from the session, which may have been loaded before the workspace was disabled.
   useEffect(() => {
     if (!isDisabled) void sessionChanges.update(id, { isDisabled: true });
   }, [id, isDisabled, sessionChanges]);
-  const { queryKey } = trpc.workspaces.get.queryOptions({ workspaceId: id });
+  const options = trpc.workspaces.get.queryOptions({ workspaceId: id });
+  const { queryKey } = options;
+  // Only the gate requests the workspace. Each of its requests updates the result, also the one after the server responds again.
+  const { error } = useQuery({ ...options, enabled: false });
   const check = async () => {
-    // An unchanged text would not be announced again.
-    setResult(undefined);
+    setHasChecked(true);
     await queryClient.invalidateQueries({ queryKey });
-    const { status, error } = queryClient.getQueryState(queryKey) ?? {};
-    if (status === "success") await sessionChanges.update(id, { isDisabled: false });
-    else setResult(isUnanswered(error) ? describeFailure(error).message : "The workspace is still disabled.");
+    if (queryClient.getQueryState(queryKey)?.status === "success")
+      await sessionChanges.update(id, { isDisabled: false });
   };
   const isChecking = useIsFetching({ queryKey }) > 0;
+  const answer = isUnanswered(error) ? describeFailure(error).message : "The workspace is still disabled.";
+  // An unchanged text would not be announced again, so it is removed during each check.
+  const result = hasChecked && !isChecking ? answer : undefined;
   return (
     <EmptyPanel
       level={1}
