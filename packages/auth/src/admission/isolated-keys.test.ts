@@ -12,12 +12,18 @@ afterAll(() => database.drop());
 
 const { openNode, addKey, hold } = admissionKit(() => database);
 
-test("a key whose row was locked is counted separately for a second after that, even if it isn't used until then", async () => {
-  let now = performance.now();
-  vi.spyOn(performance, "now").mockImplementation(() => now);
+/** Replaces the time of the nodes by one that only the test advances, in milliseconds. */
+function mockClock(): { now: number } {
+  const clock = { now: performance.now() };
+  vi.spyOn(performance, "now").mockImplementation(() => clock.now);
   onTestFinished(() => {
     vi.restoreAllMocks();
   });
+  return clock;
+}
+
+test("a key whose row was locked is counted separately for a second after that, even if it isn't used until then", async () => {
+  const clock = mockClock();
   const node = openNode({ deadlineMs: 400 });
   const keys = [await addKey(), await addKey()] as const;
   for (const { secret } of keys) await node.admit(secret);
@@ -29,7 +35,7 @@ test("a key whose row was locked is counted separately for a second after that, 
   for (const elapsedMs of [300, 101]) {
     query.mockClear();
     await expect.poll(() => listSent().filter((name) => name === "admit-resolve").length).toBeGreaterThan(2);
-    now += elapsedMs;
+    clock.now += elapsedMs;
   }
   expect(await verdicts).toMatchObject([{ kind: "unavailable" }, { kind: "unavailable" }]);
   // What was sent for the requests before has ended.
@@ -40,18 +46,14 @@ test("a key whose row was locked is counted separately for a second after that, 
     expect(await node.admit(secret)).toMatchObject({ kind: "admitted" });
     return listSent();
   };
-  now += 500;
+  clock.now += 500;
   expect(await countBy(keys[0])).toEqual(["admit-resolve"]);
-  now += 500;
+  clock.now += 500;
   expect(await countBy(keys[1])).toEqual(["admit-count-one"]);
 });
 
 test("a request that reached its deadline before the statement for its isolated key was sent is not counted", async () => {
-  let now = performance.now();
-  vi.spyOn(performance, "now").mockImplementation(() => now);
-  onTestFinished(() => {
-    vi.restoreAllMocks();
-  });
+  const clock = mockClock();
   const node = openNode({ deadlineMs: 400 });
   const [isolated, other] = [await addKey(), await addKey()];
   for (const { secret } of [isolated, other]) await node.admit(secret);
@@ -73,7 +75,7 @@ test("a request that reached its deadline before the statement for its isolated 
   for (const elapsedMs of [300, 101]) {
     resolveCount = 0;
     await expect.poll(() => resolveCount).toBeGreaterThan(2);
-    now += elapsedMs;
+    clock.now += elapsedMs;
   }
   expect(await locked).toMatchObject({ kind: "unavailable" });
   // What was sent for it has ended.
@@ -81,11 +83,11 @@ test("a request that reached its deadline before the statement for its isolated 
   await release();
   isHolding = true;
   const late = node.admit(isolated.secret);
-  now += 300;
+  clock.now += 300;
   // One batch. The isolated key waits until the other one has been counted.
   const [inTime, counted] = [node.admit(isolated.secret), node.admit(other.secret)];
   await isCounting.promise;
-  now += 101;
+  clock.now += 101;
   expect(await late).toMatchObject({ kind: "unavailable" });
   isReleased.resolve();
   expect(await Promise.all([inTime, counted])).toMatchObject([{ kind: "admitted" }, { kind: "admitted" }]);
