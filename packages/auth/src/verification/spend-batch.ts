@@ -4,15 +4,10 @@ import type pg from "pg";
 import { assumeState, isMetered, isUnmetered } from "./assumed-state.ts";
 import { claimNames } from "./claim-names.ts";
 import { addUseRows, countUses } from "./count-statement.ts";
-import {
-  decideRequest,
-  type FoundKeys,
-  type KnownRequest,
-  listCounterIds,
-  type RequestDecision,
-} from "./decide-request.ts";
-import type { Counter, CounterId, EarlierRequest, SpentKey } from "./decide-verification.ts";
+import { decideRequest, type FoundKeys, listCounterIds, type RequestDecision } from "./decide-request.ts";
+import type { Counter, CounterId } from "./decide-verification.ts";
 import { listOwners } from "./list-owners.ts";
+import { compare, listSpent, nameOf, toNamedRequest } from "./request-records.ts";
 import {
   findEarlier,
   lockCounters,
@@ -224,7 +219,7 @@ export async function spendBatch<Request extends PreparedRequest>(
         name && skippedUsers.has(name.userId)
           ? { kind: "claimed", userId: name.userId }
           : decideRequest(known, state);
-      const spent = name && listSpent(known, decision);
+      const spent = name && decision.kind !== "claimed" ? listSpent(known, decision) : undefined;
       if (name && spent) records.set(nameOf(name), { ...name, spent });
       return [{ request, decision }];
     });
@@ -280,28 +275,4 @@ async function commit(client: pg.Client, writes: readonly Promise<unknown>[]): P
   const failure = failed?.reason ?? new Error("Postgres rolled back a transaction in which nothing failed.");
   if (ended.value.command === "ROLLBACK") throw asRolledBack(failure);
   if (failed) throw failure;
-}
-
-/** A request with an `Idempotency-Key`; undefined for one without. A member who verifies without an API key sends none. */
-function toNamedRequest({ caller, name }: PreparedRequest): NamedRequest | undefined {
-  return caller && name && { ...name, userId: caller.userId };
-}
-
-/** Identifies the stored row of a request with an `Idempotency-Key`. A batch writes each row once, or the statement fails. */
-function nameOf({ userId, method, path, key }: NamedRequest): string {
-  return JSON.stringify([userId, method, path, key]);
-}
-
-/** Compares a request with an earlier one that has the same name in its batch: it is a retry, or reuses the name. */
-function compare({ requestHash, spent }: NamedRequest & StoredSpending, later: NamedRequest): EarlierRequest {
-  return requestHash.equals(later.requestHash) ? { kind: "known", spent } : { kind: "name-reused" };
-}
-
-/** What a request and the earlier ones with the same name have spent; undefined if it verified nothing. */
-function listSpent({ earlier }: KnownRequest, decision: BatchDecision): readonly SpentKey[] | undefined {
-  if (decision.kind !== "admitted" || decision.outcome.kind !== "verified") return undefined;
-  const before = earlier?.kind === "known" ? earlier.spent : [];
-  return decision.outcome.results.map(
-    (result, index) => before[index] ?? (result.code === "VALID" ? result.key.keyId : null),
-  );
 }
